@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All variants: the generated table plus those of loaded plugins. */
+#ifndef RIDGE_REGISTRY_H
+#define RIDGE_REGISTRY_H
+
+#include "base/error.h"
+#include "kernels/kernel.h"
+
+/* Generated from the file names, sorted by family, then label. */
+extern const struct ridge_entry ridge_builtin_entries[];
+extern const int ridge_builtin_entry_count;
+
+struct registry {
+    const struct ridge_entry **entry; /* sorted by family, then label; the entries belong to the binary */
+    int count;
+    void **plugin; /* dlopen handles */
+    int plugins;
+};
+
+int registry_open(struct registry *registry, struct ridge_error *err);
+
+/* Adds the variants of a shared object. RIDGE_INVALID: not loadable, no `ridge_plugin` symbol, another ABI
+ * version, or a family/label that is already there; the registry is unchanged then. */
+int registry_load(struct registry *registry, const char *path, struct ridge_error *err);
+
+void registry_close(struct registry *registry);
+
+/* "gemm_f32_04_async_copy" into buf. */
+void registry_name(const struct ridge_entry *entry, char *buf, size_t bytes);
+
+/* fnmatch globs on the family and on "family_label" or the label; NULL matches all. */
+bool registry_match(const struct ridge_entry *entry, const char *family_glob, const char *variant_glob);
+
+#endif

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds families and variants by their file names, refuses names outside the rule, and writes the sorted registry.
+#
+#   kernels/<family>/<family>.c                 the family
+#   kernels/<family>/<family>_<NN>_<name>.cu    a CUDA variant; .min_cc = 90 in the file builds it for sm_90a only
+#   kernels/<family>/<family>_h<NN>_<name>.c    a host variant
+#   kernels/<family>/<family>_reference.cu      the GPU reference
+# and headers (.h .cuh) and README.md.
+
+file(GLOB family_files CONFIGURE_DEPENDS LIST_DIRECTORIES false kernels/*/*)
+list(SORT family_files)
+
+set(RIDGE_HOST_KERNELS "")
+set(RIDGE_HOPPER_KERNELS "")
+set(RIDGE_PORTABLE_KERNELS "")
+set(declarations "")
+set(rows "")
+set(row_count 0)
+
+foreach(path IN LISTS family_files)
+  file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${path})
+  get_filename_component(folder ${path} DIRECTORY)
+  get_filename_component(family ${folder} NAME)
+  get_filename_component(name ${path} NAME)
+  get_filename_component(stem ${path} NAME_WE)
+  if(name MATCHES "\\.(h|cuh|md|svg|png)$" OR family STREQUAL "ptx")
+    continue()
+  endif()
+  set(variant "")
+  if(family STREQUAL "support")
+    # the harness' own device code
+  elseif(name STREQUAL "${family}.c")
+    string(APPEND declarations "extern const struct ridge_family ridge_family_${family};\n")
+  elseif(name STREQUAL "${family}_reference.cu")
+    string(APPEND declarations "extern int ridge_reference_${family}(const struct ridge_call *, float *const *, float *const *);\n")
+  elseif(name MATCHES "^${family}_([0-9][0-9]_[a-z0-9_]+)\\.cu$" OR name MATCHES "^${family}_(h[0-9][0-9]_[a-z0-9_]+)\\.c$")
+    set(variant ${CMAKE_MATCH_1})
+  else()
+    message(FATAL_ERROR "${relative}: not a kernel file name. Expected ${family}.c, ${family}_<NN>_<name>.cu, "
+      "${family}_h<NN>_<name>.c, ${family}_reference.cu, or a header (lower case, digits, underscores)")
+  endif()
+
+  if(name MATCHES "\\.cu$")
+    if(NOT RIDGE_WITH_CUDA)
+      continue()
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
+    file(STRINGS ${path} hopper REGEX "\\.min_cc *= *90")
+    if(hopper)
+      list(APPEND RIDGE_HOPPER_KERNELS ${path})
+    else()
+      list(APPEND RIDGE_PORTABLE_KERNELS ${path})
+    endif()
+  else()
+    list(APPEND RIDGE_HOST_KERNELS ${path})
+  endif()
+
+  if(variant)
+    if(NOT EXISTS ${folder}/${family}.c)
+      message(FATAL_ERROR "${relative}: its family has no ${family}.c")
+    endif()
+    set(reference NULL)
+    if(RIDGE_WITH_CUDA AND EXISTS ${folder}/${family}_reference.cu)
+      set(reference ridge_reference_${family})
+    endif()
+    string(APPEND declarations "extern const struct ridge_variant ridge_variant_${stem};\n")
+    string(APPEND rows "    {\"${family}\", \"${variant}\", \"${relative}\", &ridge_family_${family}, &ridge_variant_${stem}, ${reference}},\n")
+    math(EXPR row_count "${row_count} + 1")
+  endif()
+endforeach()
+
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/registry.c @ONLY CONTENT
+"/* Generated from the file names under kernels/. */
+#include \"bench/registry.h\"
+
+@declarations@
+const struct ridge_entry ridge_builtin_entries[] = {
+@rows@    {0},
+};
+const int ridge_builtin_entry_count = @row_count@;
+")
+
+if(RIDGE_WITH_CUDA)
+  add_library(kernels_hopper STATIC ${RIDGE_HOPPER_KERNELS} cmake/empty.cu)
+  add_library(kernels_portable STATIC ${RIDGE_PORTABLE_KERNELS} cmake/empty.cu)
+  set_target_properties(kernels_portable PROPERTIES CUDA_ARCHITECTURES "80-virtual;${CMAKE_CUDA_ARCHITECTURES}")
+  foreach(library kernels_hopper kernels_portable)
+    set_target_properties(${library} PROPERTIES CUDA_STANDARD 20 CUDA_SEPARABLE_COMPILATION OFF
+      CUDA_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/scripts/ptxas_scan)
+    target_compile_options(${library} PRIVATE -lineinfo -Xptxas=-v,-warn-spills --expt-relaxed-constexpr)
+    target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR})
+  endforeach()
+endif()
