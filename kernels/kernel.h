@@ -166,7 +166,8 @@ struct ridge_family {
 
 /* The family's reference for large shapes, on the GPU: FP32 products, compensated FP32 sums, checked itself
  * against the C reference. Device pointers; found as kernels/<family>/<family>_reference.cu, which defines
- * `ridge_reference_<family>`. Returns like launch. */
+ * `ridge_reference_<family>`. For 32-bit integer outputs ref[i] holds the integer's bits, and the comparison is exact.
+ * Returns like launch. */
 typedef int (*ridge_reference_fn)(const struct ridge_call *call, float *const *ref, float *const *mag);
 
 struct ridge_variant {
