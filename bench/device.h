@@ -17,7 +17,7 @@
 /* Identity and limits, for records. Empty strings and zeros where there is nothing to say. */
 struct device_info {
     struct ridge_device device; /* what launches see */
-    char name[128];             /* "NVIDIA H200", "AMD EPYC ..." */
+    char name[256];             /* "NVIDIA H200", "AMD EPYC ..." */
     char uuid[64];
     char profile[32];           /* device file it matches: "h200-sxm"; "host"; "" if none */
     char driver[32];            /* "580.159.04"; host: kernel release */
@@ -57,6 +57,7 @@ struct device_ops {
     /* RIDGE_ENVIRONMENT with the reason: no driver, driver too old, no device. */
     int (*open)(struct device_info *info, struct timer_quality *timer, struct ridge_error *err);
     void (*close)(void);
+    void *(*stream)(void); /* what launches enqueue on; NULL on the host */
 
     int (*memory_free)(double *bytes, struct ridge_error *err);
     int (*alloc)(void **ptr, size_t bytes, struct ridge_error *err); /* 256-byte aligned */
@@ -72,6 +73,8 @@ struct device_ops {
                 struct ridge_error *err);
     /* Counts bytes that differ from `byte`. */
     int (*count_not)(const void *src, int byte, size_t bytes, uint64_t *differing, struct ridge_error *err);
+    /* A 64-bit checksum of content and position: equal bits give equal sums. */
+    int (*checksum)(const void *src, size_t bytes, uint64_t *sum, struct ridge_error *err);
     /* Largest error in units of the tolerance, and the tile it is in. See bench/check.h. */
     int (*compare)(const void *out, enum ridge_dtype dtype, const float *ref, const float *mag, int64_t count,
                    int64_t columns, const struct ridge_tolerance *tolerance, struct compare_result *result,
