@@ -11,16 +11,19 @@ extern const struct ridge_entry ridge_builtin_entries[];
 extern const int ridge_builtin_entry_count;
 
 struct registry {
-    const struct ridge_entry **entry; /* sorted by family, then label; the entries belong to the binary */
+    const struct ridge_entry **entry; /* sorted by family, then label */
     int count;
     void **plugin; /* dlopen handles */
+    struct ridge_entry **adopted; /* per plugin, copies of its entries */
     int plugins;
 };
 
 int registry_open(struct registry *registry, struct ridge_error *err);
 
-/* Adds the variants of a shared object. RIDGE_INVALID: not loadable, no `ridge_plugin` symbol, another ABI
- * version, or a family/label that is already there; the registry is unchanged then. */
+/* Adds the variants of a shared object. An entry without a problem is a variant of the family of that name which is
+ * already there, built in or loaded before. RIDGE_INVALID: not loadable, no `ridge_plugin` symbol, another ABI version,
+ * a label outside the naming rule, a family/label that is already there, or a known family with other axes; the
+ * registry is unchanged then. */
 int registry_load(struct registry *registry, const char *path, struct ridge_error *err);
 
 void registry_close(struct registry *registry);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/record.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One line, without its newline. A line that is cut short and is the last one sets *partial. */
+static int read_line(const char *path, const char *text, size_t bytes, bool ended, long line, record_each each,
+                     void *ctx, bool *partial, struct ridge_error *err)
+{
+    struct ridge_error reason;
+    json_error_t at;
+    json_t *record = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
+    if (!record) {
+        if (!ended && text[0] == '{' && json_error_code(&at) != json_error_duplicate_key) {
+            *partial = true;
+            return RIDGE_OK;
+        }
+        return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: %s (column %d)", path, line, at.text, at.column);
+    }
+    int status = record_validate(record, &reason);
+    if (status)
+        ridge_fail(err, status, "%s:%ld: %s", path, line, reason.text);
+    else
+        status = each(ctx, record, line, err);
+    json_decref(record);
+    return status;
+}
+
+int records_read(const char *path, record_each each, void *ctx, bool *partial, struct ridge_error *err)
+{
+    bool cut = false, standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "r");
+    if (!file)
+        return ridge_fail(err, RIDGE_INVALID, "%s: %s", path, strerror(errno));
+    char *text = NULL;
+    size_t capacity = 0;
+    ssize_t bytes;
+    int status = RIDGE_OK;
+    for (long line = 1; !status && (bytes = getline(&text, &capacity, file)) > 0; line++) {
+        bool ended = text[bytes - 1] == '\n';
+        status = read_line(path, text, (size_t)bytes - ended, ended, line, each, ctx, &cut, err);
+    }
+    if (!status && ferror(file))
+        status = ridge_fail(err, RIDGE_INVALID, "%s: %s", path, strerror(errno));
+    free(text);
+    if (!standard)
+        fclose(file);
+    if (partial)
+        *partial = cut;
+    return status;
+}
+
+struct collector {
+    struct record_list *list;
+    size_t capacity;
+};
+
+static int collect(void *ctx, const json_t *record, long line, struct ridge_error *err)
+{
+    (void)line;
+    struct collector *to = ctx;
+    struct record_list *list = to->list;
+    if (list->count == to->capacity) {
+        size_t capacity = to->capacity ? 2 * to->capacity : 64;
+        json_t **grown = realloc(list->record, capacity * sizeof *grown);
+        if (!grown)
+            return ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory after %zu records", list->count);
+        list->record = grown;
+        to->capacity = capacity;
+    }
+    list->record[list->count++] = json_incref((json_t *)record);
+    return RIDGE_OK;
+}
+
+int record_list_read(struct record_list *list, const char *const *path, size_t paths, struct ridge_error *err)
+{
+    *list = (struct record_list){.count = 0};
+    struct collector to = {.list = list};
+    for (size_t i = 0; i < paths; i++) {
+        bool partial;
+        int status = records_read(path[i], collect, &to, &partial, err);
+        if (status) {
+            record_list_free(list);
+            return status;
+        }
+        if (partial) {
+            size_t used = strlen(list->notes);
+            snprintf(list->notes + used, sizeof list->notes - used,
+                     "%s%s: the last line is partial (an interrupted run) and was left out", used ? "\n" : "", path[i]);
+        }
+    }
+    return RIDGE_OK;
+}
+
+void record_list_free(struct record_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        json_decref(list->record[i]);
+    free(list->record);
+    *list = (struct record_list){.count = 0};
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* memrchr */
+#include "bench/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Creates the folders above a file; errors show when the file is opened. */
+static void make_parents(const char *path)
+{
+    char *folder = strdup(path);
+    for (char *slash = folder ? strchr(folder + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(folder, 0777);
+        *slash = '/';
+    }
+    free(folder);
+}
+
+static int write_fully(int fd, const char *text, size_t bytes)
+{
+    ssize_t written;
+    do
+        written = write(fd, text, bytes);
+    while (written < 0 && errno == EINTR);
+    if (written >= 0 && (size_t)written != bytes)
+        errno = ENOSPC; /* a short write to a file is a full disk or a size limit */
+    return written == (ssize_t)bytes ? 0 : -1;
+}
+
+/* Offset of the byte after the last newline of the first `size` bytes; -1 on a read error. */
+static off_t last_line_start(int fd, off_t size)
+{
+    char block[4096];
+    for (off_t end = size; end > 0;) {
+        off_t start = end > (off_t)sizeof block ? end - (off_t)sizeof block : 0;
+        if (pread(fd, block, (size_t)(end - start), start) != end - start)
+            return -1;
+        const char *newline = memrchr(block, '\n', (size_t)(end - start));
+        if (newline)
+            return start + (newline - block) + 1;
+        end = start;
+    }
+    return 0;
+}
+
+/* A file that does not end in a newline: a whole record gets its newline, one that an earlier stop cut short is
+ * removed (appending to it would spoil the next one), and anything else is not ours to touch. */
+static int mend_last_line(const struct record_writer *writer, off_t size, struct ridge_error *err)
+{
+    static const char opening[] = "{\"schema\"";
+    off_t start = last_line_start(writer->fd, size);
+    if (start == size)
+        return RIDGE_OK;
+    size_t bytes = start < 0 ? 0 : (size_t)(size - start);
+    char *text = malloc(bytes + 1);
+    int status = RIDGE_OK;
+    if (!text || start < 0 || pread(writer->fd, text, bytes, start) != (ssize_t)bytes) {
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot read its last line: %s", writer->path, strerror(errno));
+        goto out;
+    }
+    json_t *record = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+    bool whole = record && record_validate(record, NULL) == RIDGE_OK;
+    bool cut = !record && memcmp(text, opening, bytes < sizeof opening - 1 ? bytes : sizeof opening - 1) == 0;
+    json_decref(record);
+    if (!whole && !cut)
+        status =
+            ridge_fail(err, RIDGE_INVALID, "%s: does not end in a record; nothing was written to it", writer->path);
+    else if (whole ? write_fully(writer->fd, "\n", 1) : ftruncate(writer->fd, start))
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", writer->path, strerror(errno));
+out:
+    free(text);
+    return status;
+}
+
+int record_writer_open(struct record_writer *writer, const char *path, struct ridge_error *err)
+{
+    struct stat file;
+    make_parents(path);
+    writer->path = strdup(path);
+    writer->fd = writer->path ? open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
+    int status = RIDGE_OK;
+    if (writer->fd < 0 || fstat(writer->fd, &file))
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot write records there: %s", path, strerror(errno));
+    else if (S_ISREG(file.st_mode) && file.st_size > 0)
+        status = mend_last_line(writer, file.st_size, err);
+    if (status)
+        record_writer_close(writer);
+    return status;
+}
+
+int record_writer_append(struct record_writer *writer, const json_t *record, struct ridge_error *err)
+{
+    struct stat before;
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    if (!text)
+        return ridge_fail(err, RIDGE_INVALID, "%s: the record cannot be written as JSON", writer->path);
+    int status = RIDGE_OK;
+    size_t bytes = strlen(text);
+    bool regular = fstat(writer->fd, &before) == 0 && S_ISREG(before.st_mode);
+    text[bytes] = '\n'; /* in place of the terminator: one write is one line */
+    if (write_fully(writer->fd, text, bytes + 1)) {
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot write the record: %s", writer->path, strerror(errno));
+        if (regular && ftruncate(writer->fd, before.st_size))
+            ridge_fail(err, status, "%s: the disk is full, and the last line is partial", writer->path);
+    }
+    free(text);
+    return status;
+}
+
+void record_writer_close(struct record_writer *writer)
+{
+    if (writer->fd >= 0)
+        close(writer->fd);
+    free(writer->path);
+    *writer = (struct record_writer){.fd = -1};
+}

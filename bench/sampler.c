@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "bench/sampler.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/stats.h"
+
+/* The 95 % interval of the median is narrow, and the medians of the earlier and the later half agree as well. The
+ * second rule is there for samples that are not independent: a clock that drifts or changes state gives a narrow
+ * interval around a median that is still moving. Independent noise that passes the first rule fails the second once
+ * in twenty times. */
+static bool median_is_known(const double *time_ns, size_t n, double rel_ci)
+{
+    struct stats stats = stats_of(time_ns, n, 1);
+    double allowed_ns = rel_ci * stats.median;
+    if (!(stats.ci95[1] - stats.ci95[0] <= allowed_ns))
+        return false;
+    double early = stats_quantile(time_ns, n / 2, 0.5), late = stats_quantile(time_ns + n / 2, n - n / 2, 0.5);
+    return n < 2 || fabs(late - early) <= allowed_ns;
+}
+
+/* Samples after n at which the rule is looked at again: few looks at a large n, so that they cost little and the
+ * chance of a narrow interval by luck does not add up. */
+static size_t next_look(size_t n)
+{
+    return n + (n / 8 > 4 ? n / 8 : 4);
+}
+
+struct drawing {
+    const struct sampler_limits *limits;
+    sampler_draw draw;
+    void *ctx;
+    bool (*interrupted)(void);
+    double spent_ns;
+};
+
+static int draw_one(struct drawing *drawing, struct sample *out, struct ridge_error *err)
+{
+    *out = (struct sample){NAN, NAN, NAN, NAN};
+    int status = drawing->draw(drawing->ctx, out, err);
+    if (out->wall_ns > 0) /* false for NaN */
+        drawing->spent_ns += out->wall_ns;
+    return status;
+}
+
+static bool stopped(const struct drawing *drawing)
+{
+    return drawing->interrupted && drawing->interrupted();
+}
+
+/* Warm-up ends early when it has spent the budget: one sample is kept even of a very slow launch. */
+static int warm_up(struct drawing *drawing, struct sampler_result *result, struct ridge_error *err)
+{
+    struct sample dropped;
+    int status = RIDGE_OK;
+    while (!status && result->discarded < drawing->limits->warmup && !stopped(drawing) &&
+           !(drawing->spent_ns >= drawing->limits->budget_ns)) {
+        status = draw_one(drawing, &dropped, err);
+        result->discarded += !status;
+    }
+    return status;
+}
+
+static int draw_until_known(struct drawing *drawing, double *time_ns, struct sampler_result *result,
+                            struct ridge_error *err)
+{
+    const struct sampler_limits *limits = drawing->limits;
+    size_t look = limits->min_samples > 1 ? limits->min_samples : 1;
+    for (;;) {
+        if (stopped(drawing)) {
+            result->stop = SAMPLER_INTERRUPTED;
+            return RIDGE_OK;
+        }
+        int status = draw_one(drawing, &result->sample[result->count], err);
+        if (status)
+            return status;
+        time_ns[result->count] = result->sample[result->count].event_ns;
+        result->count++;
+        if (result->count == look) {
+            if (median_is_known(time_ns, result->count, limits->rel_ci)) {
+                result->stop = SAMPLER_CI;
+                return RIDGE_OK;
+            }
+            look = next_look(look);
+        }
+        if (result->count >= limits->max_samples) {
+            result->stop = SAMPLER_MAX;
+            return RIDGE_OK;
+        }
+        if (drawing->spent_ns >= limits->budget_ns) {
+            result->stop = SAMPLER_BUDGET;
+            return RIDGE_OK;
+        }
+    }
+}
+
+int sampler_run(const struct sampler_limits *limits, sampler_draw draw, void *ctx, bool (*interrupted)(void),
+                struct sampler_result *result, struct ridge_error *err)
+{
+    *result = (struct sampler_result){.count = 0};
+    if (limits->max_samples == 0 || limits->min_samples > limits->max_samples)
+        return ridge_fail(err, RIDGE_INVALID, "at most %zu samples: expected at least 1 and at least the %zu asked for",
+                          limits->max_samples, limits->min_samples);
+    struct drawing drawing = {limits, draw, ctx, interrupted, 0};
+    double *time_ns = malloc(limits->max_samples * sizeof *time_ns);
+    result->sample = malloc(limits->max_samples * sizeof *result->sample);
+    int status = RIDGE_OK;
+    if (!time_ns || !result->sample)
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "no memory for %zu samples", limits->max_samples);
+    if (!status)
+        status = warm_up(&drawing, result, err);
+    if (!status)
+        status = draw_until_known(&drawing, time_ns, result, err);
+    if (status)
+        sampler_free(result);
+    free(time_ns);
+    return status;
+}
+
+void sampler_free(struct sampler_result *result)
+{
+    free(result->sample);
+    *result = (struct sampler_result){.count = 0};
+}
+
+const char *sampler_stop_name(enum sampler_stop stop)
+{
+    switch (stop) {
+    case SAMPLER_CI:
+        return "ci";
+    case SAMPLER_BUDGET:
+        return "budget";
+    case SAMPLER_MAX:
+        return "max";
+    case SAMPLER_INTERRUPTED:
+        return "interrupted";
+    }
+    return "?";
+}
