@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/stats.h"
+#include "base/stats.h"
 
 /* The 95 % interval of the median is narrow, and the medians of the earlier and the later half agree as well. The
  * second rule is there for samples that are not independent: a clock that drifts or changes state gives a narrow

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdlib.h>
