@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* 16-byte accesses to global memory by cache policy. PTX ISA 9.0, sections 9.7.9.8 (ld), 9.7.9.9 (ld.global.nc),
+ * 9.7.9.11 (st), cache operators in 9.7.9.1. All addresses are 16-byte aligned. */
+#ifndef RIDGE_PTX_GLOBAL_CUH
+#define RIDGE_PTX_GLOBAL_CUH
+
+#include <stdint.h>
+
+#define PTX_LOAD(name, text)                                                                                           \
+    static __device__ __forceinline__ uint4 name(const void *pointer)                                                  \
+    {                                                                                                                  \
+        uint4 v;                                                                                                       \
+        asm volatile(text " {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(pointer));     \
+        return v;                                                                                                      \
+    }
+#define PTX_STORE(name, text)                                                                                          \
+    static __device__ __forceinline__ void name(void *pointer, uint4 v)                                                \
+    {                                                                                                                  \
+        asm volatile(text " [%0], {%1, %2, %3, %4};" ::"l"(pointer), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)            \
+                     : "memory");                                                                                      \
+    }
+
+/* Read-only data that is used once: the read-only path, no line kept in L1. */
+PTX_LOAD(ld_global_stream_v4, "ld.global.nc.L1::no_allocate.v4.u32")
+/* The same, and the first to leave L2. */
+PTX_LOAD(ld_global_evict_first_v4, "ld.global.L1::no_allocate.L2::evict_first.v4.u32")
+/* .cg: L2 only, never L1. */
+PTX_LOAD(ld_global_l2_v4, "ld.global.cg.v4.u32")
+
+/* Default policy: write-back in L2. */
+PTX_STORE(st_global_v4, "st.global.v4.u32")
+/* .cs: streaming, likely not used again. */
+PTX_STORE(st_global_stream_v4, "st.global.cs.v4.u32")
+/* .wt: write through L2 to memory. */
+PTX_STORE(st_global_through_v4, "st.global.wt.v4.u32")
+
+#undef PTX_LOAD
+#undef PTX_STORE
+
+#endif

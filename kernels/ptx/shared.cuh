@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared memory: addresses, proxies, 16-byte accesses, clusters (distributed shared memory). Sections of PTX ISA 9.0.
+ */
+#ifndef RIDGE_PTX_SHARED_CUH
+#define RIDGE_PTX_SHARED_CUH
+
+#include <stdint.h>
+
+/* The shared-window address that PTX operands in .shared take. */
+static __device__ __forceinline__ uint32_t shared_address(const void *pointer)
+{
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+/* 9.7.13.4 (membar / fence): makes this thread's ordinary shared-memory stores visible to the async proxy, which wgmma
+ * and bulk copies read through. A barrier with the reading threads follows. */
+static __device__ __forceinline__ void fence_proxy_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* 9.7.9.8 (ld), not moved or merged by the compiler. */
+static __device__ __forceinline__ uint4 ld_shared_v4(uint32_t address)
+{
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address));
+    return v;
+}
+
+/* 9.7.9.11 (st). */
+static __device__ __forceinline__ void st_shared_v4(uint32_t address, uint4 v)
+{
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+}
+
+/* 9.7.9.23 (mapa): the address, in the cluster's window, of `address` in the shared memory of CTA `rank`. */
+static __device__ __forceinline__ uint32_t cluster_map(uint32_t address, uint32_t rank)
+{
+    uint32_t mapped;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
+    return mapped;
+}
+
+/* 9.7.9.8 (ld) from the shared memory of any CTA of the cluster. */
+static __device__ __forceinline__ uint4 ld_cluster_v4(uint32_t mapped)
+{
+    uint4 v;
+    asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(mapped));
+    return v;
+}
+
+/* 9.7.13.3 (barrier.cluster), release and acquire: all threads of all CTAs of the cluster. */
+static __device__ __forceinline__ void cluster_sync()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/* 10 (special registers). */
+static __device__ __forceinline__ uint32_t cluster_rank()
+{
+    uint32_t rank;
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+#endif
