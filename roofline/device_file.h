@@ -18,8 +18,12 @@ struct device_spec {
 };
 
 /* `id_or_path`: "h20", or a path with '/' or ending in .json. A missing or negative figure is RIDGE_INVALID naming
- * file and key; an unknown id lists those there are. */
+ * file and key; an unknown id lists those there are. A figure may be null where the file says why ("reason"); its
+ * ceiling is then NaN. */
 int device_spec_load(const char *id_or_path, struct device_spec *spec, struct ridge_error *err);
+
+/* The same from text; `file` is for messages. */
+int device_spec_parse(const char *text, const char *file, struct device_spec *spec, struct ridge_error *err);
 
 /* Ids of the built-in device files, in order; NULL after the last. */
 const char *device_spec_id(int index);
