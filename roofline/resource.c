@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 static const struct {
     const char *name, *label;
@@ -217,7 +218,7 @@ static bool served_by_l2(const json_t *record)
     const char *requested = json_string_value(json_object_get(cache, "requested"));
     double l2_bytes = work_number(json_object_get(record, "device"), "l2_bytes");
     const json_t *useful = json_object_get(json_object_get(record, "work"), "useful");
-    return requested && requested[0] == 'h' && work_hbm_bytes(useful) <= l2_bytes;
+    return requested && strcmp(requested, "hot") == 0 && work_hbm_bytes(useful) <= l2_bytes;
 }
 
 struct bound record_bound(const json_t *record, const struct ceilings *ceilings)
