@@ -12,7 +12,8 @@
 struct sampler_limits {
     size_t min_samples, max_samples; /* kept samples */
     size_t warmup;                   /* samples drawn first and discarded */
-    double rel_ci;                   /* stop when (high - low) / median of the 95 % interval is at most this */
+    double rel_ci;                   /* stop when (high - low) / median of the 95 % interval is at most this, and
+                                        neither two modes nor a drift make it look so */
     double budget_ns;                /* stop when draw() calls have taken this long altogether (wall clock) */
 };
 
