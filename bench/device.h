@@ -95,6 +95,9 @@ struct device_ops {
     int (*attributes)(const struct ridge_variant *variant, int *registers, int *spill_bytes, int *smem_bytes);
 };
 
+/* Model of the host's processor. */
+void host_processor(char *name, size_t bytes);
+
 extern const struct device_ops device_host;
 extern const struct device_ops device_cuda; /* on a build without CUDA, open() says so */
 

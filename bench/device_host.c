@@ -21,7 +21,7 @@ static unsigned char *flush;
 static size_t flush_bytes;
 static volatile unsigned sink;
 
-static void processor_name(char *name, size_t bytes)
+void host_processor(char *name, size_t bytes)
 {
     char line[512];
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -63,7 +63,7 @@ static int host_open(struct device_info *info, struct timer_quality *timer, stru
     if (uname(&system) || sysinfo(&memory))
         return ridge_fail(err, RIDGE_ENVIRONMENT, "the system does not say what it is (uname, sysinfo)");
     *info = (struct device_info){.profile = "host", .power_limit_w = NAN, .max_sm_hz = NAN};
-    processor_name(info->name, sizeof info->name);
+    host_processor(info->name, sizeof info->name);
     snprintf(info->driver, sizeof info->driver, "%.31s", system.release);
     info->device = (struct ridge_device){
         .kind = RIDGE_HOST,
