@@ -40,8 +40,8 @@ static const struct {
 
 static int field_of(const char *key)
 {
-    for (int i = 0; i < CEILING_FIELDS; i++)
-        if (strcmp(ceiling_field[i].key, key) == 0)
+    for (int i = 0; i < CEILING_COUNT; i++)
+        if (strcmp(ceiling_info[i].key, key) == 0)
             return i;
     return -1;
 }
@@ -72,12 +72,24 @@ int ceiling_of_record(const json_t *record, double *rate)
     return -1;
 }
 
+/* The host multiplies BF16 on its FP32 units. */
+static void host_tensor(json_t *const *record, size_t count, const char *device, struct ceilings *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (device && !record_is(record[i], "device.name", device))
+            continue;
+        if (record_is(record[i], "device.kind", "host") && isnan(out->tensor_bf16))
+            out->tensor_bf16 = out->fp32;
+        return;
+    }
+}
+
 int ceilings_with_evidence(json_t *const *record, size_t count, const char *device, struct ceilings *out,
-                           const json_t *from[CEILING_FIELDS], struct ridge_error *err)
+                           const json_t *from[CEILING_COUNT], struct ridge_error *err)
 {
     *out = ceilings_unknown();
     if (from)
-        memset(from, 0, CEILING_FIELDS * sizeof *from);
+        memset(from, 0, CEILING_COUNT * sizeof *from);
     for (size_t i = 0; i < count; i++) {
         if (device && !record_is(record[i], "device.name", device))
             continue;
@@ -92,13 +104,14 @@ int ceilings_with_evidence(json_t *const *record, size_t count, const char *devi
             return ridge_fail(err, RIDGE_INVALID, "record %zu (%s): its rate is not finite", i + 1,
                               record_string(record[i], "variant.family"));
         double *best = ceiling_at(out, field);
-        bool better = isnan(*best) || (strcmp(ceiling_field[field].unit, "s") == 0 ? rate < *best : rate > *best);
+        bool better = isnan(*best) || (strcmp(ceiling_info[field].unit, "s") == 0 ? rate < *best : rate > *best);
         if (!better)
             continue;
         *best = rate;
         if (from)
             from[field] = record[i];
     }
+    host_tensor(record, count, device, out);
     return RIDGE_OK;
 }
 

@@ -38,7 +38,7 @@ const char *resource_label(enum resource resource)
     return resources[known(resource)].label;
 }
 
-const struct ceiling_field ceiling_field[CEILING_FIELDS] = {
+const struct ceiling_info ceiling_info[CEILING_COUNT] = {
     {"hbm_read", "HBM read", "B/s", false},
     {"hbm_copy", "HBM copy", "B/s", false},
     {"hbm_write", "HBM write", "B/s", false},
@@ -58,7 +58,7 @@ const struct ceiling_field ceiling_field[CEILING_FIELDS] = {
 
 double *ceiling_at(struct ceilings *ceilings, int field)
 {
-    static const size_t offset[CEILING_FIELDS] = {
+    static const size_t offset[CEILING_COUNT] = {
         offsetof(struct ceilings, hbm_read),     offsetof(struct ceilings, hbm_copy),
         offsetof(struct ceilings, hbm_write),    offsetof(struct ceilings, l2),
         offsetof(struct ceilings, smem),         offsetof(struct ceilings, dsmem),
@@ -74,7 +74,7 @@ double *ceiling_at(struct ceilings *ceilings, int field)
 struct ceilings ceilings_unknown(void)
 {
     struct ceilings ceilings = {.sms = 0};
-    for (int i = 0; i < CEILING_FIELDS; i++)
+    for (int i = 0; i < CEILING_COUNT; i++)
         *ceiling_at(&ceilings, i) = NAN;
     return ceilings;
 }
@@ -82,7 +82,7 @@ struct ceilings ceilings_unknown(void)
 struct ceilings ceilings_merge(const struct ceilings *measured, const struct ceilings *specified)
 {
     struct ceilings merged = *measured, fallback = *specified;
-    for (int i = 0; i < CEILING_FIELDS; i++)
+    for (int i = 0; i < CEILING_COUNT; i++)
         if (isnan(*ceiling_at(&merged, i)))
             *ceiling_at(&merged, i) = *ceiling_at(&fallback, i);
     /* One measured direction of HBM outweighs the specified figure of another: interpolation takes the nearest. */

@@ -41,14 +41,14 @@ struct ceilings {
 };
 
 /* The fields of struct ceilings except sms, for loops over them. */
-enum { CEILING_FIELDS = 15 };
-struct ceiling_field {
+enum { CEILING_COUNT = 15 };
+struct ceiling_info {
     const char *key;   /* "hbm_read" */
     const char *label; /* "HBM read" */
     const char *unit;  /* "B/s", "FLOP/s", "op/s", "s" */
     bool per_sm;       /* scales with SMs and their clock */
 };
-extern const struct ceiling_field ceiling_field[CEILING_FIELDS];
+extern const struct ceiling_info ceiling_info[CEILING_COUNT];
 double *ceiling_at(struct ceilings *ceilings, int field);
 struct ceilings ceilings_unknown(void); /* all NaN, sms 0 */
 
@@ -58,9 +58,9 @@ struct ceilings ceilings_unknown(void); /* all NaN, sms 0 */
 int ceilings_from_records(json_t *const *record, size_t count, const char *device, struct ceilings *out,
                           struct ridge_error *err);
 
-/* The same; from[i] (if from is not NULL) becomes the record that ceiling_field[i] rests on, borrowed, or NULL. */
+/* The same; from[i] (if from is not NULL) becomes the record that ceiling_info[i] rests on, borrowed, or NULL. */
 int ceilings_with_evidence(json_t *const *record, size_t count, const char *device, struct ceilings *out,
-                           const json_t *from[CEILING_FIELDS], struct ridge_error *err);
+                           const json_t *from[CEILING_COUNT], struct ridge_error *err);
 
 /* The ceiling a record measures: its field and rate (seconds for launch_s). -1 if it measures none. */
 int ceiling_of_record(const json_t *record, double *rate);
