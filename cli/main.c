@@ -1,8 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
 #include <stdio.h>
+#include <string.h>
 
-int main(void)
+#include "base/version.h"
+#include "cli/commands.h"
+
+static const struct {
+    const char *name, *what;
+    int (*run)(int argc, char **argv, struct ridge_error *err);
+} commands[] = {
+    {"list", "families, variants and shapes", cmd_list},
+    {"doctor", "what this machine can measure, and what to do where it cannot", cmd_doctor},
+    {"bench", "check and time variants, one record each", cmd_bench},
+    {"check", "check variants on small and hard inputs", cmd_check},
+    {"profile", "hardware counters of one variant", cmd_profile},
+    {"ceilings", "measured against specified ceilings", cmd_ceilings},
+    {"roofline", "roofline plots and placement from records", cmd_roofline},
+    {"report", "tables and a Markdown report from records", cmd_report},
+    {"compare", "verdict on two sets of records", cmd_compare},
+};
+
+static void usage(FILE *out)
 {
-    puts("ridge");
-    return 0;
+    fprintf(out, "Usage: ridge COMMAND [OPTION...]\n\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
+    fprintf(out, "\n'ridge COMMAND --help' describes a command. Exit codes: 0 good, 1 regression or failed check,\n"
+                 "2 usage or invalid input, 3 inconclusive, 4 the environment lacks something or is not comparable.\n");
+}
+
+int main(int argc, char **argv)
+{
+    struct ridge_error err = {""};
+    char name[64];
+    argp_err_exit_status = RIDGE_INVALID;
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        usage(argc < 2 ? stderr : stdout);
+        return argc < 2 ? RIDGE_INVALID : RIDGE_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("ridge %s %s%s\n", ridge_version, ridge_git_hash, ridge_git_dirty ? " dirty" : "");
+        return RIDGE_OK;
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], commands[i].name) != 0)
+            continue;
+        snprintf(name, sizeof name, "ridge %s", argv[1]);
+        argv[1] = name;
+        int status = commands[i].run(argc - 1, argv + 1, &err);
+        if (fflush(stdout) || ferror(stdout))
+            status = ridge_fail(&err, RIDGE_ENVIRONMENT, "standard output could not be written");
+        if (status && err.text[0])
+            fprintf(stderr, "ridge %s: %s\n", commands[i].name, err.text);
+        return status;
+    }
+    fprintf(stderr, "ridge: no command '%s'\n\n", argv[1]);
+    usage(stderr);
+    return RIDGE_INVALID;
 }

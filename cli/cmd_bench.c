@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "bench/record.h"
+#include "bench/shape.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+/* Above this much work the C reference takes too long and the GPU one is used. */
+static const double C_REFERENCE_WORK = 2e8;
+
+struct bench_options {
+    struct session_options session;
+    const char *json;
+    bool list;
+};
+
+struct bench {
+    struct session session;
+    struct plan plan;
+    struct record_writer writer;
+    bool writing, terminal;
+    double began_ns;
+    int ok, skipped, failed;
+};
+
+static int parse(int key, char *value, struct argp_state *state)
+{
+    struct bench_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        for (int i = 0; i < 3; i++)
+            state->child_inputs[i] = &o->session;
+        return 0;
+    case 'j':
+        o->json = value;
+        return 0;
+    case 'g':
+        o->session.group = value;
+        return 0;
+    case 'n':
+        o->list = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void progress(const struct bench *b, int step)
+{
+    const struct step *s = &b->plan.step[step];
+    char name[256];
+    if (!b->terminal)
+        return;
+    shape_name(s->entry->problem, s->dim, name, sizeof name);
+    double spent = (time_now_ns() - b->began_ns) / 1e9;
+    fprintf(stderr, "\r\033[K[%d/%d] %s_%s %s", step + 1, b->plan.count, s->entry->family, s->entry->label, name);
+    if (step > 2)
+        fprintf(stderr, ", about %.0f s left", spent / step * (b->plan.count - step));
+    fflush(stderr);
+}
+
+static void print_line(const struct bench *b, const json_t *record)
+{
+    const char *status = record_string(record, "status"), *reason = record_string(record, "reason");
+    double median = record_number(record, "time.median_ns");
+    const json_t *interval = record_get(record, "time.ci95_ns");
+    if (b->terminal)
+        fprintf(stderr, "\r\033[K");
+    printf("%-36s %-28s %-4s ", record_string(record, "variant.name"), record_string(record, "shape.name"), status);
+    if (reason)
+        printf("%s\n", reason);
+    else
+        printf("%12.3f us  +-%.2f%%  error %.2g\n", median / 1e3,
+               (json_number_value(json_array_get(interval, 1)) - json_number_value(json_array_get(interval, 0))) / 2 /
+                   median * 100,
+               record_number(record, "check.max_error"));
+}
+
+/* Takes the record. */
+static int emit(struct bench *b, json_t *record, struct ridge_error *err)
+{
+    int status = b->writing ? record_writer_append(&b->writer, record, err) : RIDGE_OK;
+    b->ok += record_is(record, "status", "ok");
+    b->skipped += record_is(record, "status", "skip");
+    b->failed += record_is(record, "status", "fail");
+    print_line(b, record);
+    json_decref(record);
+    return status;
+}
+
+static ridge_reference_fn choose_reference(const struct bench *b, const struct step *step)
+{
+    struct ridge_work work = {0};
+    step->entry->problem->work(step->dim, &work);
+    double cost = work.flop_bf16 + work.flop_fp8 + work.flop_fp32 + 20 * work.exp + work.bytes_hbm_read +
+                  work.bytes_hbm_write + work.bytes_l2 + work.bytes_smem;
+    return b->session.ops == &device_cuda && cost > C_REFERENCE_WORK ? step->entry->reference : NULL;
+}
+
+/* Runs the steps [first, last) of one family and shape on one problem. */
+static int run_problem(struct bench *b, int first, int last, struct ridge_error *err)
+{
+    struct session *s = &b->session;
+    const struct step *step = &b->plan.step[first];
+    struct problem problem = {0};
+    struct ridge_error reason = {""};
+    bool open = false;
+    int status = RIDGE_OK;
+    for (int i = first; i < last && status == RIDGE_OK && !session_interrupted(); i++) {
+        json_t *record = runner_skip(&s->runner, step[i - first].entry, step->dim);
+        progress(b, i);
+        if (!record && !open && !reason.text[0]) {
+            status = problem_open(&problem, s->ops, &s->info.device, step->entry->problem, step->dim,
+                                  s->options.modes.fill, 0, s->options.seed, &reason);
+            open = status == RIDGE_OK;
+            if (open)
+                status = problem_reference(&problem, choose_reference(b, step), &reason);
+            if (status == RIDGE_INVALID && s->options.shapes == 0)
+                status = RIDGE_OK; /* a preset that does not fit this machine is skipped */
+            if (status)
+                ridge_fail(err, status, "%s: %s", step->entry->family, reason.text);
+        }
+        if (status)
+            break;
+        if (!record && reason.text[0])
+            record = runner_skipped(&s->runner, step[i - first].entry, step->dim, reason.text);
+        if (!record)
+            status = runner_run(&s->runner, &problem, step[i - first].entry, &record, err);
+        if (status == RIDGE_OK && session_interrupted() && json_is_null(record_get(record, "time")))
+            json_decref(record); /* checked but not timed: not a measurement */
+        else if (status == RIDGE_OK)
+            status = emit(b, record, err);
+    }
+    if (open)
+        problem_close(&problem);
+    return status;
+}
+
+static bool same_problem(const struct step *a, const struct step *b)
+{
+    return a->entry->problem == b->entry->problem && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+static int run_plan(struct bench *b, struct ridge_error *err)
+{
+    int status = RIDGE_OK;
+    b->began_ns = time_now_ns();
+    for (int first = 0, last; first < b->plan.count && status == RIDGE_OK && !session_interrupted(); first = last) {
+        for (last = first + 1; last < b->plan.count && same_problem(&b->plan.step[first], &b->plan.step[last]); last++)
+            ;
+        status = modes_resolve(&b->session.runner.modes, b->plan.step[first].entry->problem, err);
+        if (status == RIDGE_OK)
+            status = run_problem(b, first, last, err);
+    }
+    if (b->terminal)
+        fprintf(stderr, "\r\033[K");
+    return status;
+}
+
+static void print_plan(const struct plan *plan)
+{
+    char name[256];
+    for (int i = 0; i < plan->count; i++) {
+        shape_name(plan->step[i].entry->problem, plan->step[i].dim, name, sizeof name);
+        printf("%s_%s %s\n", plan->step[i].entry->family, plan->step[i].entry->label, name);
+    }
+}
+
+static int finish(const struct bench *b, struct ridge_error *err)
+{
+    printf("%d measured, %d skipped, %d failed in %.1f s\n", b->ok, b->skipped, b->failed,
+           (time_now_ns() - b->began_ns) / 1e9);
+    if (session_interrupted())
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted: the records so far are complete");
+    if (b->failed)
+        return ridge_fail(err, RIDGE_REGRESSION, "%d of %d failed", b->failed, b->plan.count);
+    return RIDGE_OK;
+}
+
+int cmd_bench(int argc, char **argv, struct ridge_error *err)
+{
+    static const struct argp_option options[] = {
+        {"json", 'j', "FILE", 0, "append one record a line", 4},
+        {"group", 'g', "GROUP", 0, "counters to gather: roofline (default), another metric group, or none", 4},
+        {"list", 'n', NULL, 0, "say what would run, and stop", 4},
+        {0},
+    };
+    const struct argp_child children[] = {
+        {&session_selection_argp, 0, NULL, 1}, {&session_mode_argp, 0, NULL, 2}, {&session_sampling_argp, 0, NULL, 3}, {0}};
+    const struct argp argp = {options, parse, NULL, "Checks and times variants; one record per variant, shape and mode.",
+                              children, NULL, NULL};
+    struct bench_options o = {0};
+    struct bench b = {.terminal = isatty(STDERR_FILENO)};
+    session_defaults(&o.session);
+    int status = session_parse(&argp, argc, argv, &o.session, &o, err);
+    if (status)
+        return status;
+    status = session_open(&b.session, &o.session, argc, argv, err);
+    if (status == RIDGE_OK)
+        status = session_plan(&b.session, b.session.info.device.kind, &b.plan, err);
+    if (status == RIDGE_OK && o.list) {
+        print_plan(&b.plan);
+        goto out;
+    }
+    if (status == RIDGE_OK && o.json) {
+        status = record_writer_open(&b.writer, o.json, err);
+        b.writing = status == RIDGE_OK;
+    }
+    if (status)
+        goto out;
+    printf("%s, %s\n", b.session.info.name, b.session.run_id);
+    if (b.session.device_note[0])
+        printf("on the host: %s\n", b.session.device_note);
+    if (b.session.counters_reason[0])
+        printf("no counters: %s\n", b.session.counters_reason);
+    status = run_plan(&b, err);
+    if (status == RIDGE_OK)
+        status = finish(&b, err);
+out:
+    if (b.writing)
+        record_writer_close(&b.writer);
+    free(b.plan.step);
+    session_close(&b.session);
+    return status;
+}

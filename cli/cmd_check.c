@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks every selected variant on the family's small shapes, on random and on hard inputs, against the C reference;
+ * and the GPU reference likewise. */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/record.h"
+#include "bench/shape.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+struct check_options {
+    struct session_options session;
+    const char *json;
+};
+
+struct checking {
+    struct session session;
+    struct record_writer writer;
+    bool writing;
+    int passed, skipped, failed;
+};
+
+static int parse(int key, char *value, struct argp_state *state)
+{
+    struct check_options *o = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->session;
+        return 0;
+    case 'j':
+        o->json = value;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const char *case_name(const struct ridge_family *family, int hard)
+{
+    return hard ? family->cases[hard - 1] : "random";
+}
+
+static int check_entry(struct checking *c, struct problem *problem, const struct ridge_entry *entry, int hard,
+                       struct ridge_error *err)
+{
+    char name[256];
+    json_t *record = runner_skip(&c->session.runner, entry, problem->dim);
+    int status = record ? RIDGE_OK : runner_run(&c->session.runner, problem, entry, &record, err);
+    if (status)
+        return status;
+    shape_name(problem->family, problem->dim, name, sizeof name);
+    c->passed += record_is(record, "status", "ok");
+    c->skipped += record_is(record, "status", "skip");
+    if (record_is(record, "status", "fail")) {
+        c->failed++;
+        printf("FAIL %s_%s %s %s: %s\n", entry->family, entry->label, name, case_name(problem->family, hard),
+               record_string(record, "reason"));
+    }
+    if (c->writing)
+        status = record_writer_append(&c->writer, record, err);
+    json_decref(record);
+    return status;
+}
+
+static int check_reference(struct checking *c, struct problem *problem, const struct ridge_entry *entry, int hard,
+                           struct ridge_error *err)
+{
+    double worst;
+    char name[256];
+    int status = problem_compare_references(problem, entry->reference, &worst, err);
+    if (status)
+        return status;
+    shape_name(problem->family, problem->dim, name, sizeof name);
+    bool good = worst <= 0.5; /* the reference may use up at most half of what variants are allowed */
+    c->passed += good;
+    c->failed += !good;
+    if (!good)
+        printf("FAIL %s GPU reference %s %s: off by %.3g times the tolerance\n", entry->family, name,
+               case_name(problem->family, hard), worst);
+    return RIDGE_OK;
+}
+
+/* All selected variants from `first` on that share its family, on one shape and case. */
+static int check_shape(struct checking *c, int first, const int64_t *dim, int hard, struct ridge_error *err)
+{
+    struct session *s = &c->session;
+    const struct ridge_entry *entry = s->registry.entry[first];
+    struct problem problem;
+    if (entry->reference && s->ops == &device_cuda) {
+        int status = problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard,
+                                  s->options.seed, err);
+        if (status)
+            return status;
+        status = check_reference(c, &problem, entry, hard, err);
+        problem_close(&problem);
+        if (status)
+            return status;
+    }
+    int status = problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard,
+                              s->options.seed, err);
+    if (status)
+        return status;
+    status = problem_reference(&problem, NULL, err);
+    for (int i = first; i < s->registry.count && status == RIDGE_OK && !session_interrupted(); i++) {
+        const struct ridge_entry *other = s->registry.entry[i];
+        if (strcmp(other->family, entry->family) == 0 && other->variant->kind == s->info.device.kind &&
+            registry_match(other, s->options.family, s->options.variant))
+            status = check_entry(c, &problem, other, hard, err);
+    }
+    problem_close(&problem);
+    return status;
+}
+
+static int check_family(struct checking *c, int first, struct ridge_error *err)
+{
+    const struct ridge_family *family = c->session.registry.entry[first]->problem;
+    int cases = 1;
+    while (family->cases && family->cases[cases - 1])
+        cases++;
+    for (int hard = 0; hard < cases; hard++)
+        for (int i = 0; i < family->check_dims && !session_interrupted(); i++) {
+            int status = check_shape(c, first, family->check_dim[i], hard, err);
+            if (status)
+                return status;
+        }
+    return RIDGE_OK;
+}
+
+static int check_all(struct checking *c, struct ridge_error *err)
+{
+    const struct session *s = &c->session;
+    const char *last = "";
+    int status = RIDGE_OK;
+    for (int i = 0; i < s->registry.count && status == RIDGE_OK && !session_interrupted(); i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        if (strcmp(entry->family, last) == 0 || entry->variant->kind != s->info.device.kind ||
+            !registry_match(entry, s->options.family, s->options.variant))
+            continue;
+        last = entry->family;
+        status = check_family(c, i, err);
+    }
+    return status;
+}
+
+int cmd_check(int argc, char **argv, struct ridge_error *err)
+{
+    static const struct argp_option options[] = {{"json", 'j', "FILE", 0, "append one record a line", 4}, {0}};
+    const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
+    const struct argp argp = {options, parse, NULL, "Checks variants on small shapes, random and hard inputs.", children,
+                              NULL, NULL};
+    struct check_options o = {0};
+    struct checking c = {0};
+    session_defaults(&o.session);
+    o.session.group = "none";
+    int status = session_parse(&argp, argc, argv, &o.session, &o, err);
+    if (status)
+        return status;
+    status = session_open(&c.session, &o.session, argc, argv, err);
+    c.session.runner.time = false;
+    if (status == RIDGE_OK && o.json) {
+        status = record_writer_open(&c.writer, o.json, err);
+        c.writing = status == RIDGE_OK;
+    }
+    if (status == RIDGE_OK)
+        status = check_all(&c, err);
+    if (status == RIDGE_OK) {
+        printf("%s: %d checks passed, %d skipped, %d failed\n", c.session.info.name, c.passed, c.skipped, c.failed);
+        if (session_interrupted())
+            status = ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted");
+        else if (c.failed)
+            status = ridge_fail(err, RIDGE_REGRESSION, "%d checks failed", c.failed);
+        else if (c.passed + c.skipped == 0)
+            status = ridge_fail(err, RIDGE_INVALID, "nothing to check: no variant of this device is selected");
+    }
+    if (c.writing)
+        record_writer_close(&c.writer);
+    session_close(&c.session);
+    return status;
+}

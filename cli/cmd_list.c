@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/shape.h"
+#include "cli/commands.h"
+#include "cli/session.h"
+
+static int parse(int key, char *value, struct argp_state *state)
+{
+    (void)value;
+    if (key != ARGP_KEY_INIT)
+        return ARGP_ERR_UNKNOWN;
+    state->child_inputs[0] = state->input;
+    return 0;
+}
+
+static void print_family(const struct ridge_entry *entry)
+{
+    static const char *const levels[] = {"quick", "standard", "full"};
+    const struct ridge_family *family = entry->problem;
+    char name[256];
+    printf("\n%s: %s\n  axes:", entry->family, family->problem);
+    for (int i = 0; i < family->axes; i++)
+        printf(" %s", family->axis[i].name);
+    printf("\n");
+    for (int i = 0; i < family->shapes; i++) {
+        shape_name(family, family->shape[i].dim, name, sizeof name);
+        printf("  shape %-28s %-16s %s, %s\n", name, family->shape[i].name,
+               family->shape[i].kind == RIDGE_CUDA ? "cuda" : "host", levels[family->shape[i].level]);
+    }
+}
+
+int cmd_list(int argc, char **argv, struct ridge_error *err)
+{
+    const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
+    const struct argp argp = {NULL, parse, NULL, "Lists families, their axes and shapes, and variants.", children, NULL, NULL};
+    struct session_options options;
+    struct session session;
+    const char *last = "";
+    int shown = 0;
+    session_defaults(&options);
+    int status = session_parse(&argp, argc, argv, &options, &options, err);
+    if (status)
+        return status;
+    status = session_open_registry(&session, &options, err);
+    for (int i = 0; i < session.registry.count && status == RIDGE_OK; i++) {
+        const struct ridge_entry *entry = session.registry.entry[i];
+        if (!registry_match(entry, options.family, options.variant))
+            continue;
+        if (strcmp(last, entry->family) != 0)
+            print_family(entry);
+        last = entry->family;
+        printf("  %-32s %s\n", entry->label, entry->variant->idea);
+        shown++;
+    }
+    if (status == RIDGE_OK && shown == 0)
+        status = ridge_fail(err, RIDGE_INVALID, "no variant matches --family=%s --variant=%s",
+                            options.family ? options.family : "*", options.variant ? options.variant : "*");
+    registry_close(&session.registry);
+    return status;
+}

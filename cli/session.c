@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/shape.h"
+#include <fnmatch.h>
+
+static volatile sig_atomic_t stop_requested;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    stop_requested = 1;
+    signal(SIGINT, SIG_DFL); /* a second Ctrl-C ends the program at once */
+}
+
+bool session_interrupted(void)
+{
+    return stop_requested;
+}
+
+int session_open_registry(struct session *s, const struct session_options *options, struct ridge_error *err)
+{
+    memset(s, 0, sizeof *s);
+    s->options = *options;
+    int status = registry_open(&s->registry, err);
+    for (int i = 0; i < options->loads && status == RIDGE_OK; i++)
+        status = registry_load(&s->registry, options->load[i], err);
+    return status;
+}
+
+static int open_device(struct session *s, struct ridge_error *err)
+{
+    bool any = strcmp(s->options.device, "auto") == 0;
+    if (strcmp(s->options.device, "host") != 0) {
+        struct ridge_error reason;
+        int status = device_cuda.open(&s->info, &s->timer, &reason);
+        if (status == RIDGE_OK) {
+            s->ops = &device_cuda;
+            return RIDGE_OK;
+        }
+        if (!any)
+            return ridge_fail(err, status, "%s", reason.text);
+        snprintf(s->device_note, sizeof s->device_note, "%s", reason.text);
+    }
+    int status = device_host.open(&s->info, &s->timer, err);
+    if (status == RIDGE_OK)
+        s->ops = &device_host;
+    return status;
+}
+
+static int open_counters(struct session *s, struct ridge_error *err)
+{
+    struct ridge_error reason;
+    if (s->ops != &device_cuda) {
+        snprintf(s->counters_reason, sizeof s->counters_reason, "the host has no counter backend");
+        return RIDGE_OK;
+    }
+    if (strcmp(s->options.group, "none") == 0) {
+        snprintf(s->counters_reason, sizeof s->counters_reason, "not asked for");
+        return RIDGE_OK;
+    }
+    int status = metric_group_load(s->options.group, &s->group, err);
+    if (status)
+        return status;
+    if (counters_open(NULL, &reason) == RIDGE_OK)
+        s->runner.group = &s->group;
+    else
+        snprintf(s->counters_reason, sizeof s->counters_reason, "%s", reason.text);
+    return RIDGE_OK;
+}
+
+int session_open(struct session *s, const struct session_options *options, int argc, char **argv,
+                 struct ridge_error *err)
+{
+    int status = session_open_registry(s, options, err);
+    if (status == RIDGE_OK)
+        status = open_device(s, err);
+    if (status == RIDGE_OK)
+        status = open_counters(s, err);
+    if (status)
+        return status;
+    runner_id(s->run_id, sizeof s->run_id);
+    s->runner.ops = s->ops;
+    s->runner.info = &s->info;
+    s->runner.timer = &s->timer;
+    s->runner.modes = s->options.modes;
+    s->runner.limits = s->options.limits;
+    s->runner.counters_reason = s->counters_reason;
+    s->runner.time = true;
+    s->runner.seed = s->options.seed;
+    s->runner.run_id = s->run_id;
+    s->runner.argc = argc;
+    s->runner.argv = argv;
+    s->runner.interrupted = session_interrupted;
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    return RIDGE_OK;
+}
+
+void session_close(struct session *s)
+{
+    if (s->runner.group)
+        counters_close();
+    metric_group_free(&s->group);
+    if (s->ops)
+        s->ops->close();
+    registry_close(&s->registry);
+}
+
+/* Whether a preset is selected: by level when no --shape is given, else by a glob on its name or its values. */
+static bool preset_selected(const struct session_options *o, const struct ridge_family *family,
+                            const struct ridge_shape *shape, enum ridge_kind kind)
+{
+    char name[256];
+    if (shape->kind != kind)
+        return false;
+    if (o->shapes == 0)
+        return shape->level <= o->level;
+    shape_name(family, shape->dim, name, sizeof name);
+    for (int i = 0; i < o->shapes; i++)
+        if (!strchr(o->shape[i], '=') && (fnmatch(o->shape[i], shape->name, 0) == 0 || fnmatch(o->shape[i], name, 0) == 0))
+            return true;
+    return false;
+}
+
+static int add_step(struct plan *plan, const struct ridge_entry *entry, const int64_t *dim, struct ridge_error *err)
+{
+    struct step *grown = realloc(plan->step, ((size_t)plan->count + 1) * sizeof *grown);
+    if (!grown)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for the plan");
+    plan->step = grown;
+    plan->step[plan->count] = (struct step){.entry = entry};
+    memcpy(plan->step[plan->count++].dim, dim, sizeof plan->step->dim);
+    return RIDGE_OK;
+}
+
+/* All selected variants of one family on one shape. */
+static int add_shape(const struct session *s, enum ridge_kind kind, const char *family, const int64_t *dim,
+                     struct plan *plan, struct ridge_error *err)
+{
+    int status = RIDGE_OK;
+    for (int i = 0; i < s->registry.count && status == RIDGE_OK; i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        if (strcmp(entry->family, family) == 0 && entry->variant->kind == kind &&
+            registry_match(entry, s->options.family, s->options.variant))
+            status = add_step(plan, entry, dim, err);
+    }
+    return status;
+}
+
+static int add_family(const struct session *s, enum ridge_kind kind, const struct ridge_entry *first, struct plan *plan,
+                      struct ridge_error *err)
+{
+    const struct ridge_family *family = first->problem;
+    const struct ridge_shape *base = NULL;
+    int status = RIDGE_OK;
+    for (int i = 0; i < family->shapes && status == RIDGE_OK; i++) {
+        if (family->shape[i].kind == kind && !base)
+            base = &family->shape[i];
+        if (preset_selected(&s->options, family, &family->shape[i], kind))
+            status = add_shape(s, kind, first->family, family->shape[i].dim, plan, err);
+    }
+    for (int i = 0; i < s->options.shapes && status == RIDGE_OK; i++) {
+        int64_t dim[RIDGE_MAX_AXES] = {0};
+        if (!strchr(s->options.shape[i], '='))
+            continue;
+        if (base)
+            memcpy(dim, base->dim, sizeof dim);
+        status = shape_parse(family, s->options.shape[i], dim, err);
+        if (status == RIDGE_OK)
+            status = shape_validate(family, dim, err);
+        if (status == RIDGE_OK)
+            status = add_shape(s, kind, first->family, dim, plan, err);
+    }
+    return status;
+}
+
+int session_plan(const struct session *s, enum ridge_kind kind, struct plan *plan, struct ridge_error *err)
+{
+    const char *last = "";
+    int status = RIDGE_OK;
+    bool matched = false;
+    *plan = (struct plan){0};
+    for (int i = 0; i < s->registry.count && status == RIDGE_OK; i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        if (!registry_match(entry, s->options.family, s->options.variant) || entry->variant->kind != kind)
+            continue;
+        matched = true;
+        if (strcmp(entry->family, last) != 0) {
+            last = entry->family;
+            status = add_family(s, kind, entry, plan, err);
+        }
+    }
+    if (status == RIDGE_OK && plan->count == 0)
+        status = ridge_fail(err, RIDGE_INVALID, "nothing to run: %s",
+                            !matched ? "no variant of this device matches --family and --variant (see ridge list)"
+                                     : "no preset matches --shape or --preset (see ridge list)");
+    if (status) {
+        free(plan->step);
+        *plan = (struct plan){0};
+    }
+    return status;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the measuring commands share: selection options, the open device, the plan of what to run. */
+#ifndef RIDGE_SESSION_H
+#define RIDGE_SESSION_H
+
+#include <argp.h>
+#include <stdbool.h>
+
+#include "bench/registry.h"
+#include "bench/runner.h"
+
+enum { SESSION_MAX_LIST = 16 };
+
+struct session_options {
+    const char *family, *variant; /* globs */
+    const char *shape[SESSION_MAX_LIST];
+    int shapes;
+    const char *load[SESSION_MAX_LIST];
+    int loads;
+    const char *device; /* auto cuda host */
+    enum ridge_level level;
+    struct modes modes;
+    struct sampler_limits limits;
+    const char *group; /* "none": no counters */
+    uint64_t seed;
+    struct ridge_error error; /* of a refused option value */
+};
+
+/* Option groups as argp children; their input is a struct session_options. */
+extern const struct argp session_selection_argp; /* --family --variant --filter --shape --preset --device --load */
+extern const struct argp session_mode_argp;      /* --cache --cold --launch --power --fill --seed */
+extern const struct argp session_sampling_argp;  /* --min-samples --max-samples --rel-ci --timeout */
+
+void session_defaults(struct session_options *options);
+
+/* Parses with argp; a refused value is RIDGE_INVALID with its message. */
+int session_parse(const struct argp *argp, int argc, char **argv, struct session_options *options, void *input,
+                  struct ridge_error *err);
+
+struct session {
+    struct session_options options;
+    struct registry registry;
+    const struct device_ops *ops;
+    struct device_info info;
+    struct timer_quality timer;
+    struct metric_group group;
+    struct runner runner;
+    char run_id[64], counters_reason[512], device_note[512];
+};
+
+/* Loads plugins, opens the device ("auto": CUDA if there is one, else the host, with device_note saying why), the
+ * metric group and counters, and installs the Ctrl-C handler. */
+int session_open(struct session *session, const struct session_options *options, int argc, char **argv,
+                 struct ridge_error *err);
+int session_open_registry(struct session *session, const struct session_options *options, struct ridge_error *err);
+void session_close(struct session *session);
+bool session_interrupted(void);
+
+/* One thing to run; steps of one family and shape are adjacent. */
+struct step {
+    const struct ridge_entry *entry;
+    int64_t dim[RIDGE_MAX_AXES];
+};
+struct plan {
+    struct step *step; /* owned */
+    int count;
+};
+
+/* Every selected variant of `kind` on every selected shape. RIDGE_INVALID when a glob or shape selects nothing. */
+int session_plan(const struct session *session, enum ridge_kind kind, struct plan *plan, struct ridge_error *err);
+
+#endif
