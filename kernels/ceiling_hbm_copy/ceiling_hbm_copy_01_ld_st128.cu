@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ceiling_hbm_copy/hbm_copy.cuh"
+
+extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_copy_01_ld_st128 = {
+    .idea = "8 loads of 16 bytes past L1, then 8 stores, 32 KiB a CTA",
+    .source = "PTX ISA 9.0, 9.7.9.1",
+    .changes = "",
+    .kind = RIDGE_CUDA,
+    .min_cc = 80,
+    .launch = hbm_copy_launch<ld_global_stream_v4, st_global_v4>,
+    .kernel = (const void *)hbm_copy<ld_global_stream_v4, st_global_v4>,
+};
