@@ -2,9 +2,9 @@
 /*
  * Hardware counters through CUPTI's range profiler (user range, user replay).
  *
- * A metric group is a JSON file under profiles/groups/: metrics, derived formulas, units, a sentence of meaning
- * each. A group is packed into configurations that need one pass each, every one with the anchor
- * sm__cycles_elapsed.avg, whose spread over the configurations tells how alike the passes were.
+ * A metric group is a JSON file under profiles/groups/: metrics with unit and a sentence of meaning each. A group is
+ * packed into configurations that need one pass each, every one with the anchor sm__cycles_elapsed.avg, whose spread
+ * over the configurations tells how alike the passes were.
  */
 #ifndef RIDGE_COUNTERS_H
 #define RIDGE_COUNTERS_H
@@ -13,6 +13,10 @@
 #include <stddef.h>
 
 #include "base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define COUNTERS_ANCHOR "sm__cycles_elapsed.avg"
 
@@ -61,5 +65,9 @@ struct counters_result {
 int counters_collect(const struct metric_group *group, const struct counters_work *work,
                      struct counters_result *result, struct ridge_error *err);
 void counters_result_free(struct counters_result *result);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
