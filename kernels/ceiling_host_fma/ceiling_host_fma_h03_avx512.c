@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ceiling_host_fma/ceiling_host_fma.h"
+
+#ifdef __x86_64__
+HOST_FMA_LAUNCH(__attribute__((target("avx512f"))), 64)
+#define SUPPORTED (__builtin_cpu_supports("avx512f"))
+#else
+HOST_FMA_LAUNCH(, 16)
+#define SUPPORTED 0
+#endif
+
+static const char *unsupported(const int64_t *dim, const struct ridge_device *device)
+{
+    (void)dim;
+    (void)device;
+    return SUPPORTED ? NULL : "the CPU has no AVX-512F";
+}
+
+const struct ridge_variant ridge_variant_ceiling_host_fma_h03_avx512 = {
+    .idea = "AVX-512: fused multiply-adds on vectors of 64 bytes",
+    .source = "",
+    .changes = "twice as many lanes",
+    .kind = RIDGE_HOST,
+    .unsupported = unsupported,
+    .launch = launch,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/support/host_streaming.h"
+
+static void triad(const float *b, const float *c, float *a, int64_t count, int64_t passes)
+{
+    for (int64_t pass = 0; pass < passes; pass++) {
+        int64_t i = 0;
+        for (; i + 16 <= count; i += 16)
+            for (int64_t j = i; j < i + 16; j += 4)
+                streaming_store(a + j, streaming_load(b + j) + 3 * streaming_load(c + j));
+        for (; i < count; i++)
+            a[i] = b[i] + 3 * c[i];
+    }
+    streaming_end();
+}
+
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    (void)device;
+    streaming_issued(4.0 * (double)(dim[0] / 12) * (double)dim[1], work);
+}
+
+static int launch(const struct ridge_call *call)
+{
+    const float *b = call->buffer[0], *c = call->buffer[1];
+    float *a = call->buffer[2];
+#pragma omp parallel
+    {
+        int64_t first, end;
+        host_stream_part(call->dim[0] / 12, &first, &end);
+        triad(b + first, c + first, a + first, end - first, call->dim[1]);
+    }
+    return 0;
+}
+
+const struct ridge_variant ridge_variant_ceiling_host_triad_h02_streaming = {
+    .idea = "streaming stores",
+    .source = "McCalpin, STREAM",
+    .changes = "stores bypass the caches: in DRAM no line is read before it is written; in the caches they only lose",
+    .kind = RIDGE_HOST,
+    .unsupported = streaming_unsupported,
+    .issued = issued,
+    .launch = launch,
+};
