@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bench/record.h"
+#include "reports/bound_chart.h"
+#include "reports/model.h"
+#include "reports/tables.h"
+
+struct report_args {
+    const char *out, *device;
+    char **path;
+    int paths;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct report_args *args = state->input;
+    switch (key) {
+    case 'o':
+        args->out = arg;
+        return 0;
+    case 'd':
+        args->device = arg;
+        return 0;
+    case ARGP_KEY_ARGS:
+        args->path = state->argv + state->next;
+        args->paths = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "RECORDS is missing: name at least one record file");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int make_folder(const char *path, struct ridge_error *err)
+{
+    struct stat info;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: %s", path, strerror(errno));
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: not a folder", path);
+    return RIDGE_OK;
+}
+
+static int write_report(const struct report *report, const char *dir, struct ridge_error *err)
+{
+    char note[9000];
+    int status = make_folder(dir, err);
+    if (!status)
+        status = bound_chart_draw(report, dir, note, sizeof note, err);
+    if (!status)
+        status = report_markdown(report, dir, err);
+    if (status)
+        return status;
+    printf("%s/report.md\n", dir);
+    if (note[0])
+        printf("note: %s\n", note);
+    return RIDGE_OK;
+}
+
+int cmd_report(int argc, char **argv, struct ridge_error *err)
+{
+    static const struct argp_option options[] = {
+        {"out", 'o', "DIR", 0, "also write DIR/report.md with bound charts; rooflines that lie in DIR are linked", 0},
+        {"device", 'd', "ID", 0, "device file for ceilings that were not measured (default: that of the records)", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "RECORDS...",
+        "Prints a ladder table per family: time, rates, bound, share of the roof, speed-ups.\v"
+        "RECORDS are files of JSON lines as `ridge bench --json` writes them; - is standard input.",
+        NULL, NULL, NULL};
+    struct report_args args = {0};
+    struct record_list list = {0};
+    struct report report = {0};
+    argp_err_exit_status = RIDGE_INVALID;
+    if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
+        return ridge_fail(err, RIDGE_INVALID, "report: invalid arguments");
+    int status = record_list_read(&list, (const char *const *)args.path, (size_t)args.paths, err);
+    if (!status)
+        status = report_build(&report, &list, args.device, err);
+    if (!status)
+        status = report_print(&report, stdout, err);
+    if (!status && args.out)
+        status = write_report(&report, args.out, err);
+    report_free(&report);
+    record_list_free(&list);
+    return status;
+}

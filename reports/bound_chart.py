@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the bound charts: python3 bound_chart.py bound_chart.json
+
+Per shape a panel, per variant one bar a resource: the least time that resource needs for the issued work as a share
+of the measured time. The longest bar is the bound. A thin outline is the share of the useful work where it differs.
+"""
+import json
+import os
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+
+# Okabe and Ito's palette, extended; one colour a resource in every chart.
+COLOURS = {
+    "hbm": "#0072B2", "l2": "#56B4E9", "smem": "#009E73", "dsmem": "#8FCBB5", "tensor_bf16": "#D55E00",
+    "tensor_fp8": "#CC4C8B", "fp32": "#E69F00", "exp": "#7A5195", "convert": "#B8A000", "launch": "#8C8C8C",
+    "wave": "#4D4D4D",
+}
+BAR, GAP = 0.17, 0.13  # inches: one bar, and the space between variants
+
+
+def rows_height(rows):
+    return sum(len(row["share"]) * BAR + GAP for row in rows)
+
+
+def draw_row(axis, row, top):
+    """Bars of one variant from `top` (inches) downwards; returns the bottom."""
+    bottom = top + len(row["share"]) * BAR
+    for i, (name, share) in enumerate(sorted(row["share"].items(), key=lambda item: -item[1])):
+        middle = top + (i + 0.5) * BAR
+        binding = name == row["bound"]
+        axis.barh(middle, share, height=0.86 * BAR, color=COLOURS.get(name, "#000000"), alpha=1.0 if binding else 0.45,
+                  edgecolor="black" if binding else "none", linewidth=0.8)
+        useful = row["useful_share"].get(name, 0.0)
+        if abs(useful - share) > 0.01:
+            axis.plot([useful, useful], [middle - 0.43 * BAR, middle + 0.43 * BAR], color="black", linewidth=1.2)
+        text = f"{100 * share:.0f} %" if share >= 0.005 else "< 1 %"
+        axis.text(max(share, useful) + 0.008, middle, text, va="center", fontsize=6.5,
+                  fontweight="bold" if binding else "normal", color="#b00000" if share > 1.02 else "black")
+    axis.text(-0.012, (top + bottom) / 2 - 0.035, row["variant"], va="center", ha="right", fontsize=8)
+    axis.text(-0.012, (top + bottom) / 2 + 0.095, row["time"], va="center", ha="right", fontsize=6.5, color="#555555")
+    return bottom
+
+
+def draw_group(axis, group, one_mode):
+    top = GAP / 2
+    for row in group["rows"]:
+        top = draw_row(axis, row, top) + GAP
+    axis.set_ylim(top - GAP / 2, 0)
+    axis.set_yticks([])
+    axis.set_title(group["shape"] + ("" if one_mode else f"   {group['mode']}"), loc="left", fontsize=8.5,
+                   fontweight="bold", pad=3)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    axis.axvline(1.0, color="black", linewidth=0.8, linestyle=(0, (4, 2)))
+    axis.grid(axis="x", color="#dddddd", linewidth=0.6)
+    axis.set_axisbelow(True)
+    axis.tick_params(axis="x", labelsize=7)
+
+
+def draw_chart(chart, labels, folder):
+    groups = chart["groups"]
+    one_mode = len({group["mode"] for group in groups}) == 1
+    heights = [max(rows_height(group["rows"]), 0.45) for group in groups]
+    head, foot, between, width = 0.95, 0.5, 0.5, 8.0
+    total = head + foot + sum(heights) + between * (len(groups) - 1)
+    figure = plt.figure(figsize=(width, total))
+    longest = max(max(row["share"].values()) for group in groups for row in group["rows"])
+    right = max(1.1, 1.1 * longest)
+    left = max(len(row["variant"]) for group in groups for row in group["rows"]) * 0.075 + 0.25
+    top = total - head
+    for group, height in zip(groups, heights):
+        axis = figure.add_axes([left / width, (top - height) / total, 1 - (left + 0.2) / width, height / total])
+        draw_group(axis, group, one_mode)
+        axis.set_xlim(0, right)
+        axis.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], ["0", "20 %", "40 %", "60 %", "80 %", "100 %"])
+        top -= height + between
+    axis.set_xlabel("least time the resource needs, as a share of the measured time (issued work)", fontsize=8)
+    used = [name for name in COLOURS if any(name in row["share"] for group in groups for row in group["rows"])]
+    title = f"What bounds {chart['family']}: {chart['device']}" + (f", {groups[0]['mode']}" if one_mode else "")
+    figure.text(0.02, 1 - 0.22 / total, title, fontsize=10.5, fontweight="bold", va="center")
+    figure.legend(handles=[Patch(color=COLOURS[name], label=labels.get(name, name)) for name in used],
+                  loc="center left", bbox_to_anchor=(0.01, 1 - 0.5 / total), ncol=min(len(used), 6), fontsize=7.5,
+                  frameon=False, handlelength=1.2, columnspacing=1.4)
+    for kind in ("svg", "png"):
+        figure.savefig(os.path.join(folder, f"{chart['file']}.{kind}"), dpi=160, metadata={"Date": None}
+                       if kind == "svg" else None)
+    plt.close(figure)
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: bound_chart.py bound_chart.json")
+    with open(sys.argv[1], encoding="utf-8") as file:
+        data = json.load(file)
+    plt.rcParams.update({"font.family": "DejaVu Sans", "svg.hashsalt": "ridge"})
+    for chart in data["charts"]:
+        draw_chart(chart, data["resources"], os.path.dirname(os.path.abspath(sys.argv[1])))
+
+
+if __name__ == "__main__":
+    main()

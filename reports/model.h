@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a report says, derived from records: rows of a ladder with their rates, bounds and ratios, grouped by device
+ * and family. Nothing here is stored anywhere; tables, Markdown and plots all read the same rows.
+ */
+#ifndef RIDGE_REPORT_MODEL_H
+#define RIDGE_REPORT_MODEL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "bench/record.h"
+#include "roofline/resource.h"
+
+enum row_state {
+    ROW_OK,
+    ROW_BELOW_QUANTUM, /* the clock cannot resolve it: no number is shown */
+    ROW_UNTIMED,       /* status ok without a time */
+    ROW_SKIP,
+    ROW_FAIL,
+};
+
+struct report_row {
+    const json_t *record; /* borrowed from the list */
+    const char *family, *label, *shape;
+    char *mode; /* "cold/stream/burst/random", "/emulate=h20" appended when it applies; owned */
+    enum row_state state;
+
+    bool host_ladder; /* h01... */
+    int step;         /* number of the label, -1 without one */
+    bool vendor;      /* step >= 90 */
+    bool ladder_break;
+
+    double time_ns;    /* kernel clock where there is one, else time.median_ns */
+    const char *clock; /* of time_ns */
+    double spread;     /* relative: half of the 95 % interval, or MAD where there is no interval */
+
+    double flop_s, byte_s;      /* useful FLOP (all kinds) and compulsory HBM bytes per second; NaN without work */
+    struct bound issued, useful;
+    double roof_share;   /* issued floor over time: share of the roof that binds */
+    double useful_share; /* useful floor over time */
+
+    double speedup;                 /* over `over`; NaN if there is none */
+    const struct report_row *over;  /* the nearest earlier step that was timed */
+    double vendor_share;            /* time of `library` over this time */
+    const struct report_row *library; /* the fastest vendor variant */
+};
+
+struct report_family {
+    const char *name;
+    bool ceiling; /* a ceiling_* family: measures a roof */
+    struct report_row *row; /* points into report.row */
+    size_t rows;
+};
+
+struct report_device {
+    const char *name, *profile, *driver, *cuda, *uuid;
+    bool host;
+    struct ceilings measured, specified, merged;
+    char spec_name[64]; /* device whose file gave `specified`; "" if none */
+    char spec_note[600]; /* why there is none; "" otherwise */
+    struct report_family *family; /* points into report.family */
+    size_t families;
+};
+
+struct report {
+    struct record_list *list; /* borrowed */
+    struct report_row *row;
+    size_t rows;
+    struct report_family *family;
+    size_t families;
+    struct report_device *device;
+    size_t devices;
+    size_t superseded; /* records replaced by a later one of the same key and device */
+};
+
+/* `list` must outlive the report. `device_id` names the device file that fills gaps in the measured ceilings of CUDA
+ * devices, NULL the one of device.profile; RIDGE_INVALID if it is unknown. */
+int report_build(struct report *report, struct record_list *list, const char *device_id, struct ridge_error *err);
+void report_free(struct report *report);
+
+/* time(base) / time(row): kernel clock where both have it, else the clock of the samples. NaN if either is untimed. */
+double report_ratio(const struct report_row *base, const struct report_row *row);
+
+/* Sum of a work key over "useful" or "issued"; 0 if absent. */
+double report_work(const json_t *record, const char *which, const char *key);
+
+/* Rate of the work key a ceiling family measures: value per second and its unit ("FLOP/s", "B/s", "/s"). */
+double report_rate(const struct report_row *row, const char **unit);
+
+/* The first row of a group of the same shape and mode ends before *end. */
+size_t report_group_end(const struct report_family *family, size_t begin);
+
+/* A row whose time is shorter than its floor by more than the noise: the work or the ceiling is wrong. */
+bool report_above_roof(const struct report_row *row);
+
+enum { CEILING_FIELDS = 14 };
+struct ceiling_field {
+    const char *name, *unit;
+    size_t offset; /* in struct ceilings */
+};
+extern const struct ceiling_field ceiling_field[CEILING_FIELDS];
+double ceiling_value(const struct ceilings *ceilings, size_t field);
+
+#endif

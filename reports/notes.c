@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reports/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "reports/format.h"
+
+/* Notes collect under one line a cause: {"skipped, <reason>": "02_x at 4096, 03_y at 4096"}, in order of appearance. */
+static void collect(json_t *notes, const char *cause, const struct report_row *row, bool name)
+{
+    json_t *list = json_object_get(notes, cause);
+    if (!list) {
+        list = json_array();
+        json_object_set_new(notes, cause, list);
+    }
+    json_array_append_new(list, name ? json_sprintf("%s at %s", row->label, row->shape) : json_true());
+}
+
+static void collect_state(json_t *notes, const struct report_row *row)
+{
+    const char *reason = record_string(row->record, "reason");
+    char cause[700];
+    if (row->state == ROW_SKIP || row->state == ROW_FAIL) {
+        snprintf(cause, sizeof cause, "%s (%s)", row->state == ROW_SKIP ? "skipped" : "FAILED",
+                 reason && *reason ? reason : "no reason was recorded");
+        collect(notes, cause, row, true);
+    }
+    if (row->state == ROW_BELOW_QUANTUM) {
+        snprintf(cause, sizeof cause, "shorter than the %s quantum of the timer, no figure is given",
+                 format_time_ns(record_number(row->record, "device.timer.event_quantum_ns")).s);
+        collect(notes, cause, row, true);
+    }
+    if (row->state == ROW_UNTIMED)
+        collect(notes, "status ok, but the record holds no time", row, true);
+    if (row->state == ROW_OK && !record_is(row->record, "check.status", "ok") &&
+        !record_is(row->record, "check.status", "none"))
+        collect(notes, "timed although the check failed", row, true);
+    if (row->state == ROW_OK && record_is(row->record, "check.status", "none"))
+        collect(notes, "results were not checked", row, true);
+}
+
+static void collect_roof(json_t *notes, const struct report_row *row)
+{
+    char cause[400];
+    if (report_above_roof(row)) {
+        bool hot = record_is(row->record, "mode.cache.requested", "hot");
+        snprintf(cause, sizeof cause,
+                 "ACCOUNTING ERROR, faster than the %s roof allows%s",
+                 resource_label(row->issued.first),
+                 hot ? " (cache is hot: bytes counted as memory traffic may have come from a cache)" : "");
+        collect(notes, cause, row, true);
+    }
+    if (row->state != ROW_OK)
+        return;
+    for (int r = 0; r < RES_COUNT; r++)
+        if (isnan(row->issued.seconds[r])) {
+            snprintf(cause, sizeof cause, "no ceiling is known for %s, it is left out of the bound",
+                     resource_label((enum resource)r));
+            collect(notes, cause, row, false);
+        }
+}
+
+static void collect_modes(json_t *notes, const struct report_row *row)
+{
+    static const char *const axes[] = {"cache", "launch", "power", "fill", "emulate"};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes && row->state == ROW_OK; i++) {
+        char path[64], cause[400];
+        snprintf(path, sizeof path, "mode.%s", axes[i]);
+        const json_t *mode = record_get(row->record, path);
+        const char *verified = record_string(mode, "verified"), *evidence = record_string(mode, "evidence");
+        if (!verified || strcmp(verified, "verified") == 0)
+            continue;
+        bool contradicted = strcmp(verified, "contradicted") == 0;
+        bool say = evidence && !contradicted; /* evidence of a contradiction differs from row to row */
+        snprintf(cause, sizeof cause, "%s=%s is %s%s%s", axes[i], record_string(mode, "requested"),
+                 contradicted ? "CONTRADICTED by the counters" : verified, say ? ": " : "", say ? evidence : "");
+        collect(notes, cause, row, contradicted);
+    }
+}
+
+static void collect_counters(json_t *notes, const struct report_row *row)
+{
+    if (row->state != ROW_OK || row->host_ladder || !record_is(row->record, "counters.source", "none"))
+        return;
+    const char *reason = record_string(row->record, "counters.reason");
+    char cause[700];
+    snprintf(cause, sizeof cause, "without counters (%s)", reason && *reason ? reason : "no reason was recorded");
+    collect(notes, cause, row, false);
+}
+
+void notes_write(FILE *out, const char *prefix, const struct report_family *family)
+{
+    json_t *notes = json_object();
+    for (size_t i = 0; i < family->rows; i++) {
+        collect_state(notes, &family->row[i]);
+        collect_roof(notes, &family->row[i]);
+        collect_modes(notes, &family->row[i]);
+        collect_counters(notes, &family->row[i]);
+    }
+    const char *cause;
+    json_t *list;
+    json_object_foreach(notes, cause, list)
+    {
+        fprintf(out, "%s%s: ", prefix, cause);
+        size_t rows = json_array_size(list), i;
+        json_t *name;
+        if (!json_is_string(json_array_get(list, 0)))
+            fprintf(out, "%zu of %zu rows", rows, family->rows);
+        else
+            json_array_foreach(list, i, name)
+                fprintf(out, "%s%s", i ? ", " : "", json_string_value(name));
+        fputc('\n', out);
+    }
+    json_decref(notes);
+}

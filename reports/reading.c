@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reports/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "reports/format.h"
+
+/* Below this share of its highest roof the model does not explain a time. */
+static const double explained = 0.5;
+/* Two steps this close are called equal. */
+static const double equal = 0.02;
+
+static const struct report_row *fastest(const struct report_row *row, size_t rows, bool vendor)
+{
+    const struct report_row *best = NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].state == ROW_OK && row[i].vendor == vendor && !row[i].ladder_break &&
+            (!best || report_ratio(best, &row[i]) > 1.0))
+            best = &row[i];
+    return best;
+}
+
+static const char *idea(const struct report_row *row)
+{
+    const char *text = record_string(row->record, "variant.idea");
+    return text ? text : "";
+}
+
+static struct text rates(const struct report_row *row)
+{
+    if (row->flop_s > 0.0 && row->byte_s > 0.0)
+        return text_of("%s and %s", format_si(row->flop_s, "FLOP/s").s, format_si(row->byte_s, "B/s").s);
+    return row->flop_s > 0.0 ? format_si(row->flop_s, "FLOP/s") : format_si(row->byte_s, "B/s");
+}
+
+static void write_best(FILE *out, const struct report_row *best)
+{
+    fprintf(out, "- Fastest step at %s: `%s`, %s (%s).", best->shape, best->label, format_time_ns(best->time_ns).s,
+            rates(best).s);
+    const struct bound *bound = &best->issued;
+    if (!(best->roof_share > 0.0)) {
+        fputs(" No ceiling is known for what it does, so there is no roof to hold it against.\n", out);
+        return;
+    }
+    fprintf(out, " The highest demand is on %s: %s of that roof.", resource_label(bound->first),
+            format_percent(best->roof_share).s);
+    if (bound->seconds[bound->second] > 0.0 && bound->second != bound->first)
+        fprintf(out, " Next is %s, which alone would take %s less time.", resource_label(bound->second),
+                format_factor(bound->floor_s / bound->seconds[bound->second]).s);
+    if (best->roof_share < explained)
+        fputs(" More than half of the time is explained by no resource: look for latency, issue slots or a demand"
+              " that the work does not declare.",
+              out);
+    if (best->useful_share < 0.95 * best->roof_share)
+        fprintf(out, " It issues more than the problem needs: counted by useful work the share is %s.",
+                format_percent(best->useful_share).s);
+    fputc('\n', out);
+}
+
+static void write_gain(FILE *out, const struct report_row *row, size_t rows)
+{
+    const struct report_row *most = NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].speedup > 1.0 + equal && (!most || row[i].speedup > most->speedup))
+            most = &row[i];
+    if (most)
+        fprintf(out, "- Largest gain: `%s` is %s faster than `%s` (%s).\n", most->label,
+                format_factor(most->speedup).s, most->over->label, idea(most));
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].speedup < 1.0 - equal)
+            fprintf(out, "- Lost: `%s` takes %s the time of `%s` (%s).\n", row[i].label,
+                    format_factor(1.0 / row[i].speedup).s, row[i].over->label, idea(&row[i]));
+        else if (row[i].speedup <= 1.0 + equal)
+            fprintf(out, "- No difference: `%s` is within %s of `%s` (%s).\n", row[i].label, format_percent(equal).s,
+                    row[i].over->label, idea(&row[i]));
+}
+
+static void write_bounds(FILE *out, const struct report_row *row, size_t rows)
+{
+    const struct report_row *before = NULL;
+    bool any = false;
+    for (size_t i = 0; i < rows; i++) {
+        if (row[i].state != ROW_OK || row[i].vendor || row[i].ladder_break || !(row[i].roof_share > 0.0))
+            continue;
+        if (before && before->issued.first != row[i].issued.first) {
+            fprintf(out, "%s from %s to %s at `%s`", any ? "," : "- The bound moves",
+                    resource_label(before->issued.first), resource_label(row[i].issued.first), row[i].label);
+            any = true;
+        }
+        before = &row[i];
+    }
+    if (any)
+        fputs(".\n", out);
+}
+
+static void write_library(FILE *out, const struct report_row *best, const struct report_row *library)
+{
+    double share = report_ratio(library, best);
+    if (!(share > 0.0))
+        return;
+    fprintf(out, "- `%s` takes %s", library->label, format_time_ns(library->time_ns).s);
+    if (library->roof_share > 0.0)
+        fprintf(out, ", %s of its %s roof", format_percent(library->roof_share).s,
+                resource_label(library->issued.first));
+    fprintf(out, "; the fastest step reaches %s of its speed.\n", format_percent(share).s);
+}
+
+/* How the fastest step of every group stands, when there are several. */
+static void write_range(FILE *out, const struct report_family *family)
+{
+    const struct report_row *low = NULL, *high = NULL;
+    size_t groups = 0;
+    for (size_t begin = 0, end; begin < family->rows; begin = end) {
+        end = report_group_end(family, begin);
+        const struct report_row *best = fastest(&family->row[begin], end - begin, false);
+        if (!best || !(best->roof_share > 0.0))
+            continue;
+        groups++;
+        if (!low || best->roof_share < low->roof_share)
+            low = best;
+        if (!high || best->roof_share > high->roof_share)
+            high = best;
+    }
+    if (groups > 1)
+        fprintf(out, "- Over %zu shapes and modes the fastest step reaches from %s (%s, `%s`, %s) to %s (%s, `%s`, %s)"
+                     " of the roof that binds it.\n",
+                groups, format_percent(low->roof_share).s, low->shape, low->label, resource_name(low->issued.first),
+                format_percent(high->roof_share).s, high->shape, high->label, resource_name(high->issued.first));
+}
+
+void reading_write(FILE *out, const struct report_family *family)
+{
+    /* The sentences speak of the largest problem: the group whose fastest step has the highest floor. */
+    const struct report_row *best = NULL;
+    size_t first = 0, rows = 0;
+    for (size_t begin = 0, end; begin < family->rows; begin = end) {
+        end = report_group_end(family, begin);
+        const struct report_row *candidate = fastest(&family->row[begin], end - begin, false);
+        if (candidate && (!best || candidate->useful.floor_s > best->useful.floor_s)) {
+            best = candidate;
+            first = begin;
+            rows = end - begin;
+        }
+    }
+    if (!best) {
+        fputs("- No step of this ladder was timed.\n", out);
+        return;
+    }
+    const struct report_row *library = fastest(&family->row[first], rows, true);
+    write_best(out, best);
+    write_gain(out, &family->row[first], rows);
+    write_bounds(out, &family->row[first], rows);
+    if (library)
+        write_library(out, best, library);
+    write_range(out, family);
+}

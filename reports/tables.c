@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reports/tables.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "reports/format.h"
+
+const char *family_mode(const struct report_family *family)
+{
+    for (size_t i = 1; i < family->rows; i++)
+        if (strcmp(family->row[i].mode, family->row[0].mode) != 0)
+            return NULL;
+    return family->rows ? family->row[0].mode : NULL;
+}
+
+static void cell(struct grid *grid, struct text text)
+{
+    grid_cell(grid, text.s);
+}
+
+static void blank_cells(struct grid *grid, size_t count)
+{
+    while (count--)
+        grid_cell(grid, "-");
+}
+
+static void time_cells(struct grid *grid, const struct report_row *row)
+{
+    static const char *const instead[] = {
+        [ROW_BELOW_QUANTUM] = "< quantum", [ROW_UNTIMED] = "no time", [ROW_SKIP] = "skip", [ROW_FAIL] = "fail"};
+    if (row->state != ROW_OK) {
+        grid_cell(grid, instead[row->state]);
+        blank_cells(grid, 2);
+        return;
+    }
+    cell(grid, format_time_ns(row->time_ns));
+    cell(grid, format_percent(row->spread));
+    grid_cell(grid, row->clock);
+}
+
+/* Rate per clock and SM, the figure that survives another clock. */
+static struct text per_clock(const struct report_row *row, double rate)
+{
+    double mhz = record_number(row->record, "clock.sm_mhz.median"), sms = record_number(row->record, "device.sms");
+    if (row->host_ladder || !(mhz > 0.0 && sms > 0.0))
+        return text_of("-");
+    return format_digits(rate / (mhz * 1e6 * sms), 4);
+}
+
+static void ceiling_cells(struct grid *grid, const struct report_row *row)
+{
+    if (row->state != ROW_OK) {
+        blank_cells(grid, 2);
+        return;
+    }
+    const char *unit;
+    double rate = report_rate(row, &unit);
+    cell(grid, format_si(rate, unit));
+    cell(grid, per_clock(row, rate));
+}
+
+static bool has_demand(const struct bound *bound, enum resource resource)
+{
+    return bound->seconds[resource] > 0.0;
+}
+
+static void ladder_cells(struct grid *grid, const struct report_row *row)
+{
+    if (row->state != ROW_OK) {
+        blank_cells(grid, 8);
+        return;
+    }
+    cell(grid, format_digits(row->flop_s / 1e12, 3));
+    cell(grid, format_digits(row->byte_s / 1e9, 3));
+    cell(grid, format_percent(row->roof_share));
+    cell(grid, format_percent(row->useful_share));
+    bool bound = has_demand(&row->issued, row->issued.first);
+    grid_cell(grid, bound ? resource_name(row->issued.first) : "-");
+    if (bound && has_demand(&row->issued, row->issued.second))
+        cell(grid, text_of("%s %s", resource_name(row->issued.second),
+                           format_factor(row->issued.floor_s / row->issued.seconds[row->issued.second]).s));
+    else
+        grid_cell(grid, "-");
+    if (row->over && row->over->step != row->step - 1)
+        cell(grid, text_of("%s over %s%02d", format_factor(row->speedup).s, row->host_ladder ? "h" : "",
+                           row->over->step));
+    else
+        cell(grid, format_factor(row->speedup));
+    cell(grid, row->library == row ? text_of("library") : format_percent(row->vendor_share));
+}
+
+struct grid table_family(const struct report_family *family, const struct report_device *device)
+{
+    struct grid grid = {0};
+    bool modes = family_mode(family) == NULL;
+    grid_column(&grid, "variant", false);
+    grid_column(&grid, "shape", false);
+    if (modes)
+        grid_column(&grid, "mode", false);
+    grid_column(&grid, "time", true);
+    grid_column(&grid, "spread", true);
+    grid_column(&grid, "clock", false);
+    if (family->ceiling) {
+        grid_column(&grid, "rate", true);
+        grid_column(&grid, device->host ? "" : "per clock and SM", true);
+    } else {
+        grid_column(&grid, "TFLOP/s", true);
+        grid_column(&grid, "GB/s", true);
+        grid_column(&grid, "of roof", true);
+        grid_column(&grid, "useful", true);
+        grid_column(&grid, "bound", false);
+        grid_column(&grid, "next, gap", false);
+        grid_column(&grid, "over step before", true);
+        grid_column(&grid, "of library", true);
+    }
+    for (size_t i = 0; i < family->rows; i++) {
+        const struct report_row *row = &family->row[i];
+        grid_cell(&grid, row->label);
+        grid_cell(&grid, row->shape);
+        if (modes)
+            grid_cell(&grid, row->mode);
+        time_cells(&grid, row);
+        if (family->ceiling)
+            ceiling_cells(&grid, row);
+        else
+            ladder_cells(&grid, row);
+    }
+    return grid;
+}
+
+struct grid table_ceilings(const struct report_device *device)
+{
+    struct grid grid = {0};
+    grid_column(&grid, "ceiling", false);
+    grid_column(&grid, "measured", true);
+    grid_column(&grid, "specified", true);
+    grid_column(&grid, "measured / specified", true);
+    for (size_t i = 0; i < CEILING_FIELDS; i++) {
+        double measured = ceiling_value(&device->measured, i), specified = ceiling_value(&device->specified, i);
+        if (!(measured > 0.0) && !(specified > 0.0))
+            continue;
+        grid_cell(&grid, ceiling_field[i].name);
+        cell(&grid, format_si(measured, ceiling_field[i].unit));
+        cell(&grid, format_si(specified, ceiling_field[i].unit));
+        cell(&grid, format_percent(measured / specified));
+    }
+    if (device->measured.launch_s > 0.0) {
+        grid_cell(&grid, "launch floor");
+        cell(&grid, format_time_ns(device->measured.launch_s * 1e9));
+        blank_cells(&grid, 2);
+    }
+    return grid;
+}
+
+static const struct report_row *fastest_own(const struct report_row *row, size_t rows)
+{
+    const struct report_row *best = NULL;
+    for (size_t i = 0; i < rows; i++)
+        if (row[i].state == ROW_OK && !row[i].vendor && (!best || report_ratio(best, &row[i]) > 1.0))
+            best = &row[i];
+    return best;
+}
+
+struct grid table_summary(const struct report_device *device)
+{
+    struct grid grid = {0};
+    grid_column(&grid, "family", false);
+    grid_column(&grid, "shape", false);
+    grid_column(&grid, "mode", false);
+    grid_column(&grid, "fastest own step", false);
+    grid_column(&grid, "time", true);
+    grid_column(&grid, "TFLOP/s", true);
+    grid_column(&grid, "GB/s", true);
+    grid_column(&grid, "of roof", true);
+    grid_column(&grid, "bound", false);
+    grid_column(&grid, "of library", true);
+    for (size_t f = 0; f < device->families; f++) {
+        const struct report_family *family = &device->family[f];
+        for (size_t begin = 0, end; begin < family->rows && !family->ceiling; begin = end) {
+            end = report_group_end(family, begin);
+            const struct report_row *row = fastest_own(&family->row[begin], end - begin);
+            if (!row)
+                continue;
+            grid_cell(&grid, family->name);
+            grid_cell(&grid, row->shape);
+            grid_cell(&grid, row->mode);
+            grid_cell(&grid, row->label);
+            cell(&grid, format_time_ns(row->time_ns));
+            cell(&grid, format_digits(row->flop_s / 1e12, 3));
+            cell(&grid, format_digits(row->byte_s / 1e9, 3));
+            cell(&grid, format_percent(row->roof_share));
+            grid_cell(&grid, has_demand(&row->issued, row->issued.first) ? resource_name(row->issued.first) : "-");
+            cell(&grid, format_percent(row->vendor_share));
+        }
+    }
+    return grid;
+}
+
+struct grid table_counted(const struct report_device *device)
+{
+    static const struct {
+        const char *quantity, *key, *unit, *metric;
+    } kinds[] = {
+        {"DRAM bytes read", "bytes_hbm_read", "B", "dram__bytes_read.sum"},
+        {"DRAM bytes written", "bytes_hbm_write", "B", "dram__bytes_write.sum"},
+        {"tensor BF16", "flop_bf16", "FLOP", "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum"},
+        {"tensor FP8", "flop_fp8", "FLOP", "sm__ops_path_tensor_src_fp8_sparsity_off.sum"},
+    };
+    struct grid grid = {0};
+    grid_column(&grid, "variant", false);
+    grid_column(&grid, "shape", false);
+    grid_column(&grid, "quantity", false);
+    grid_column(&grid, "declared", true);
+    grid_column(&grid, "counted", true);
+    grid_column(&grid, "counted / declared", true);
+    for (size_t f = 0; f < device->families; f++)
+        for (size_t i = 0; i < device->family[f].rows; i++) {
+            const json_t *record = device->family[f].row[i].record;
+            const json_t *values = record_get(record, "counters.values");
+            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+                double declared = report_work(record, "issued", kinds[k].key);
+                const json_t *value = json_object_get(values, kinds[k].metric);
+                if (!(declared > 0.0) || !json_is_number(value))
+                    continue;
+                double seen = json_number_value(value);
+                grid_cell(&grid, record_string(record, "variant.name"));
+                grid_cell(&grid, device->family[f].row[i].shape);
+                grid_cell(&grid, kinds[k].quantity);
+                cell(&grid, format_si(declared, kinds[k].unit));
+                cell(&grid, format_si(seen, kinds[k].unit));
+                cell(&grid, text_of("%.4f", seen / declared));
+            }
+        }
+    return grid;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables and notes of a report, for the console and for Markdown alike. */
+#ifndef RIDGE_REPORT_TABLES_H
+#define RIDGE_REPORT_TABLES_H
+
+#include <stdio.h>
+
+#include "reports/grid.h"
+#include "reports/model.h"
+
+/* The ladder of a family; a ceiling family shows the rate of the unit it measures instead. Free with grid_free. */
+struct grid table_family(const struct report_family *family, const struct report_device *device);
+
+/* Measured ceilings beside the specified ones. */
+struct grid table_ceilings(const struct report_device *device);
+
+/* Best own variant a shape, all families. */
+struct grid table_summary(const struct report_device *device);
+
+/* Declared (issued) work against what the counters saw. Empty without counters. */
+struct grid table_counted(const struct report_device *device);
+
+/* The one mode of all rows, or NULL if there are several (the table then has a mode column). */
+const char *family_mode(const struct report_family *family);
+
+/* One line each, `prefix` before it: skips and failures with their reasons, times below the quantum, accounting
+ * errors, unverified modes, unknown ceilings, unchecked variants, absent counters. */
+void notes_write(FILE *out, const char *prefix, const struct report_family *family);
+
+/* Everything on the console. */
+int report_print(const struct report *report, FILE *out, struct ridge_error *err);
+
+/* report.md into the existing folder `dir`, linking the roofline and bound-chart images that lie there. */
+int report_markdown(const struct report *report, const char *dir, struct ridge_error *err);
+
+/* "What to read in it": sentences about a ladder family, as Markdown list items. */
+void reading_write(FILE *out, const struct report_family *family);
+
+#endif
