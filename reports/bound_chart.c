@@ -38,16 +38,14 @@ bool bound_chart_wanted(const struct report_family *family)
 
 static json_t *row_json(const struct report_row *row)
 {
-    json_t *shares = json_object(), *useful = json_object();
+    json_t *shares = json_object();
     double seconds = row->time_ns * 1e-9;
-    for (int r = 0; r < RES_COUNT; r++) {
-        if (row->issued.seconds[r] > 0.0)
-            json_object_set_new(shares, resource_name((enum resource)r), json_real(row->issued.seconds[r] / seconds));
-        if (row->useful.seconds[r] > 0.0)
-            json_object_set_new(useful, resource_name((enum resource)r), json_real(row->useful.seconds[r] / seconds));
-    }
-    return json_pack("{s:s, s:s, s:s, s:o, s:o}", "variant", row->label, "time", format_time_ns(row->time_ns).s,
-                     "bound", resource_name(row->issued.first), "share", shares, "useful_share", useful);
+    for (int r = 0; r < RES_COUNT; r++)
+        if (row->bound.seconds[r] > 0.0)
+            json_object_set_new(shares, resource_name((enum resource)r), json_real(row->bound.seconds[r] / seconds));
+    return json_pack("{s:s, s:s, s:s, s:f, s:o}", "variant", row->label, "time", format_time_ns(row->time_ns).s,
+                     "bound", resource_name(row->bound.first), "useful_share",
+                     isfinite(row->useful_share) ? row->useful_share : 0.0, "share", shares);
 }
 
 static json_t *chart_json(const struct report *report, const struct report_device *device,

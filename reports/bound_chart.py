@@ -2,7 +2,7 @@
 """Draws the bound charts: python3 bound_chart.py bound_chart.json
 
 Per shape a panel, per variant one bar a resource: the least time that resource needs for the issued work as a share
-of the measured time. The longest bar is the bound. A thin outline is the share of the useful work where it differs.
+of the measured time. The longest bar is the bound; a white tick in it marks the share of the useful work alone.
 """
 import json
 import os
@@ -35,11 +35,11 @@ def draw_row(axis, row, top):
         binding = name == row["bound"]
         axis.barh(middle, share, height=0.86 * BAR, color=COLOURS.get(name, "#000000"), alpha=1.0 if binding else 0.45,
                   edgecolor="black" if binding else "none", linewidth=0.8)
-        useful = row["useful_share"].get(name, 0.0)
-        if abs(useful - share) > 0.01:
-            axis.plot([useful, useful], [middle - 0.43 * BAR, middle + 0.43 * BAR], color="black", linewidth=1.2)
+        useful = row["useful_share"]
+        if binding and useful is not None and useful < 0.98 * share:
+            axis.plot([useful, useful], [middle - 0.43 * BAR, middle + 0.43 * BAR], color="white", linewidth=1.4)
         text = f"{100 * share:.0f} %" if share >= 0.005 else "< 1 %"
-        axis.text(max(share, useful) + 0.008, middle, text, va="center", fontsize=6.5,
+        axis.text(share + 0.008, middle, text, va="center", fontsize=6.5,
                   fontweight="bold" if binding else "normal", color="#b00000" if share > 1.02 else "black")
     axis.text(-0.012, (top + bottom) / 2 - 0.035, row["variant"], va="center", ha="right", fontsize=8)
     axis.text(-0.012, (top + bottom) / 2 + 0.095, row["time"], va="center", ha="right", fontsize=6.5, color="#555555")

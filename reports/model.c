@@ -8,62 +8,6 @@
 
 #include "roofline/device_file.h"
 
-/* Measured ceilings come from the same session and repeat within about one percent. */
-static const double above_roof_margin = 1.02;
-
-const struct ceiling_field ceiling_field[CEILING_FIELDS] = {
-#define FIELD(name, label, unit) {label, unit, offsetof(struct ceilings, name)}
-    FIELD(hbm_read, "HBM read", "B/s"),
-    FIELD(hbm_copy, "HBM copy (read + written)", "B/s"),
-    FIELD(hbm_write, "HBM write", "B/s"),
-    FIELD(l2, "L2 read", "B/s"),
-    FIELD(smem, "shared memory read", "B/s"),
-    FIELD(dsmem, "distributed shared memory read", "B/s"),
-    FIELD(tensor_bf16, "tensor cores BF16", "FLOP/s"),
-    FIELD(tensor_fp8, "tensor cores FP8", "FLOP/s"),
-    FIELD(fp32, "FP32 FMA", "FLOP/s"),
-    FIELD(exp, "exponentials", "/s"),
-    FIELD(cvt_e4m3_f16, "conversion e4m3 to f16", "/s"),
-    FIELD(cvt_f16_f32, "conversion f16 to f32", "/s"),
-    FIELD(cvt_f32_bf16, "conversion f32 to bf16", "/s"),
-    FIELD(mul_bf16, "multiply bf16", "/s"),
-#undef FIELD
-};
-
-double ceiling_value(const struct ceilings *ceilings, size_t field)
-{
-    return *(const double *)((const char *)ceilings + ceiling_field[field].offset);
-}
-
-double report_work(const json_t *record, const char *which, const char *key)
-{
-    const json_t *work = json_object_get(json_object_get(record, "work"), which);
-    const json_t *value = json_object_get(work, key);
-    return json_is_number(value) ? json_number_value(value) : 0.0;
-}
-
-double report_rate(const struct report_row *row, const char **unit)
-{
-    static const struct {
-        const char *key, *unit;
-    } keys[] = {
-        {"flop_bf16", "FLOP/s"},  {"flop_fp8", "FLOP/s"}, {"flop_fp32", "FLOP/s"}, {"exp", "/s"},
-        {"cvt_e4m3_f16", "/s"},   {"cvt_f16_f32", "/s"},  {"cvt_f32_bf16", "/s"},  {"mul_bf16", "/s"},
-        {"bytes_dsmem", "B/s"},   {"bytes_smem", "B/s"},  {"bytes_l2", "B/s"},     {"launches", "launches/s"},
-    };
-    *unit = "B/s";
-    double hbm = report_work(row->record, "useful", "bytes_hbm_read") +
-                 report_work(row->record, "useful", "bytes_hbm_write");
-    double work = hbm;
-    for (size_t i = 0; hbm <= 0.0 && i < sizeof keys / sizeof *keys; i++) {
-        work = report_work(row->record, "useful", keys[i].key);
-        *unit = keys[i].unit;
-        if (work > 0.0)
-            break;
-    }
-    return work > 0.0 ? work / (row->time_ns * 1e-9) : NAN;
-}
-
 double report_ratio(const struct report_row *base, const struct report_row *row)
 {
     if (base->state != ROW_OK || row->state != ROW_OK)
@@ -75,11 +19,6 @@ double report_ratio(const struct report_row *base, const struct report_row *row)
         b = record_number(row->record, "time.median_ns");
     }
     return a > 0.0 && b > 0.0 ? a / b : NAN;
-}
-
-bool report_above_roof(const struct report_row *row)
-{
-    return row->state == ROW_OK && fmax(row->roof_share, row->useful_share) > above_roof_margin;
 }
 
 static char *mode_text(const json_t *record)
@@ -104,9 +43,9 @@ static char *mode_text(const json_t *record)
 static void read_time(struct report_row *row)
 {
     const json_t *r = row->record;
-    double median = record_number(r, "time.median_ns"), kernel = record_number(r, "time.kernel_median_ns");
-    row->time_ns = kernel > 0.0 ? kernel : median;
-    row->clock = kernel > 0.0 ? "kernel" : record_string(r, "time.clock");
+    double median = record_number(r, "time.median_ns");
+    row->time_ns = median;
+    row->clock = record_string(r, "time.clock");
     const json_t *ci = record_get(r, "time.ci95_ns");
     double low = json_is_number(json_array_get(ci, 0)) ? json_number_value(json_array_get(ci, 0)) : NAN;
     double high = json_is_number(json_array_get(ci, 1)) ? json_number_value(json_array_get(ci, 1)) : NAN;
@@ -144,19 +83,18 @@ static void read_row(struct report_row *row, const json_t *record)
 
 static void derive_row(struct report_row *row, const struct ceilings *ceilings)
 {
-    row->issued = bound_of(record_get(row->record, "work.issued"), ceilings);
-    row->useful = bound_of(record_get(row->record, "work.useful"), ceilings);
+    const json_t *useful = record_get(row->record, "work.useful"), *issued = record_get(row->record, "work.issued");
+    row->bound = record_bound(row->record, ceilings);
     if (row->state != ROW_OK)
         return;
-    double seconds = row->time_ns * 1e-9;
-    double flop = report_work(row->record, "useful", "flop_bf16") + report_work(row->record, "useful", "flop_fp8") +
-                  report_work(row->record, "useful", "flop_fp32");
-    double bytes = report_work(row->record, "useful", "bytes_hbm_read") +
-                   report_work(row->record, "useful", "bytes_hbm_write");
-    row->flop_s = flop > 0.0 ? flop / seconds : NAN;
+    double seconds = row->time_ns * 1e-9, flops = work_flops(useful), bytes = work_hbm_bytes(useful);
+    row->flop_s = flops > 0.0 ? flops / seconds : NAN;
     row->byte_s = bytes > 0.0 ? bytes / seconds : NAN;
-    row->roof_share = row->issued.floor_s > 0.0 ? row->issued.floor_s / seconds : NAN;
-    row->useful_share = row->useful.floor_s > 0.0 ? row->useful.floor_s / seconds : NAN;
+    row->roof_share = row->bound.floor_s > 0.0 ? row->bound.floor_s / seconds : NAN;
+    row->useful_share = row->roof_share;
+    if (json_object_size(issued) && !json_equal(useful, issued))
+        row->useful_share = bound_of(useful, ceilings).floor_s / seconds;
+    row->above_roof = record_exceeds(row->record, ceilings);
 }
 
 size_t report_group_end(const struct report_family *family, size_t begin)
@@ -259,18 +197,10 @@ static void rank_shapes(struct sort_key *key, size_t count)
     json_decref(first);
 }
 
-static struct ceilings unknown_ceilings(void)
-{
-    struct ceilings none = {.launch_s = NAN};
-    for (size_t i = 0; i < CEILING_FIELDS; i++)
-        *(double *)((char *)&none + ceiling_field[i].offset) = NAN;
-    return none;
-}
-
 static int find_ceilings(struct report *report, struct report_device *device, const char *device_id,
                          struct ridge_error *err)
 {
-    device->specified = unknown_ceilings();
+    device->specified = ceilings_unknown();
     int status = ceilings_from_records(report->list->record, report->list->count, device->name, &device->measured, err);
     if (status)
         return status;

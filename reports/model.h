@@ -33,14 +33,15 @@ struct report_row {
     bool vendor;      /* step >= 90 */
     bool ladder_break;
 
-    double time_ns;    /* kernel clock where there is one, else time.median_ns */
-    const char *clock; /* of time_ns */
+    double time_ns;    /* time.median_ns, by the clock that the ceilings were measured with */
+    const char *clock; /* time.clock */
     double spread;     /* relative: half of the 95 % interval, or MAD where there is no interval */
 
     double flop_s, byte_s;      /* useful FLOP (all kinds) and compulsory HBM bytes per second; NaN without work */
-    struct bound issued, useful;
-    double roof_share;   /* issued floor over time: share of the roof that binds */
-    double useful_share; /* useful floor over time */
+    struct bound bound;  /* of the issued work */
+    double roof_share;   /* its floor over the time: share of the roof that binds */
+    double useful_share; /* the same for the useful work */
+    bool above_roof;     /* the work or the ceiling is wrong */
 
     double speedup;                 /* over `over`; NaN if there is none */
     const struct report_row *over;  /* the nearest earlier step that was timed */
@@ -84,24 +85,7 @@ void report_free(struct report *report);
 /* time(base) / time(row): kernel clock where both have it, else the clock of the samples. NaN if either is untimed. */
 double report_ratio(const struct report_row *base, const struct report_row *row);
 
-/* Sum of a work key over "useful" or "issued"; 0 if absent. */
-double report_work(const json_t *record, const char *which, const char *key);
-
-/* Rate of the work key a ceiling family measures: value per second and its unit ("FLOP/s", "B/s", "/s"). */
-double report_rate(const struct report_row *row, const char **unit);
-
 /* The first row of a group of the same shape and mode ends before *end. */
 size_t report_group_end(const struct report_family *family, size_t begin);
-
-/* A row whose time is shorter than its floor by more than the noise: the work or the ceiling is wrong. */
-bool report_above_roof(const struct report_row *row);
-
-enum { CEILING_FIELDS = 14 };
-struct ceiling_field {
-    const char *name, *unit;
-    size_t offset; /* in struct ceilings */
-};
-extern const struct ceiling_field ceiling_field[CEILING_FIELDS];
-double ceiling_value(const struct ceilings *ceilings, size_t field);
 
 #endif

@@ -43,18 +43,15 @@ static void collect_state(json_t *notes, const struct report_row *row)
 static void collect_roof(json_t *notes, const struct report_row *row)
 {
     char cause[400];
-    if (report_above_roof(row)) {
-        bool hot = record_is(row->record, "mode.cache.requested", "hot");
-        snprintf(cause, sizeof cause,
-                 "ACCOUNTING ERROR, faster than the %s roof allows%s",
-                 resource_label(row->issued.first),
-                 hot ? " (cache is hot: bytes counted as memory traffic may have come from a cache)" : "");
+    if (row->above_roof) {
+        snprintf(cause, sizeof cause, "ACCOUNTING ERROR, faster than the %s roof allows",
+                 resource_label(row->bound.first));
         collect(notes, cause, row, true);
     }
     if (row->state != ROW_OK)
         return;
-    for (int r = 0; r < RES_COUNT; r++)
-        if (isnan(row->issued.seconds[r])) {
+    for (int r = 0; r < RES_LAUNCH; r++)
+        if (isnan(row->bound.seconds[r])) {
             snprintf(cause, sizeof cause, "no ceiling is known for %s, it is left out of the bound",
                      resource_label((enum resource)r));
             collect(notes, cause, row, false);

@@ -38,7 +38,7 @@ static void write_best(FILE *out, const struct report_row *best)
 {
     fprintf(out, "- Fastest step at %s: `%s`, %s (%s).", best->shape, best->label, format_time_ns(best->time_ns).s,
             rates(best).s);
-    const struct bound *bound = &best->issued;
+    const struct bound *bound = &best->bound;
     if (!(best->roof_share > 0.0)) {
         fputs(" No ceiling is known for what it does, so there is no roof to hold it against.\n", out);
         return;
@@ -83,9 +83,9 @@ static void write_bounds(FILE *out, const struct report_row *row, size_t rows)
     for (size_t i = 0; i < rows; i++) {
         if (row[i].state != ROW_OK || row[i].vendor || row[i].ladder_break || !(row[i].roof_share > 0.0))
             continue;
-        if (before && before->issued.first != row[i].issued.first) {
+        if (before && before->bound.first != row[i].bound.first) {
             fprintf(out, "%s from %s to %s at `%s`", any ? "," : "- The bound moves",
-                    resource_label(before->issued.first), resource_label(row[i].issued.first), row[i].label);
+                    resource_label(before->bound.first), resource_label(row[i].bound.first), row[i].label);
             any = true;
         }
         before = &row[i];
@@ -102,7 +102,7 @@ static void write_library(FILE *out, const struct report_row *best, const struct
     fprintf(out, "- `%s` takes %s", library->label, format_time_ns(library->time_ns).s);
     if (library->roof_share > 0.0)
         fprintf(out, ", %s of its %s roof", format_percent(library->roof_share).s,
-                resource_label(library->issued.first));
+                resource_label(library->bound.first));
     fprintf(out, "; the fastest step reaches %s of its speed.\n", format_percent(share).s);
 }
 
@@ -125,8 +125,8 @@ static void write_range(FILE *out, const struct report_family *family)
     if (groups > 1)
         fprintf(out, "- Over %zu shapes and modes the fastest step reaches from %s (%s, `%s`, %s) to %s (%s, `%s`, %s)"
                      " of the roof that binds it.\n",
-                groups, format_percent(low->roof_share).s, low->shape, low->label, resource_name(low->issued.first),
-                format_percent(high->roof_share).s, high->shape, high->label, resource_name(high->issued.first));
+                groups, format_percent(low->roof_share).s, low->shape, low->label, resource_name(low->bound.first),
+                format_percent(high->roof_share).s, high->shape, high->label, resource_name(high->bound.first));
 }
 
 void reading_write(FILE *out, const struct report_family *family)
@@ -137,7 +137,7 @@ void reading_write(FILE *out, const struct report_family *family)
     for (size_t begin = 0, end; begin < family->rows; begin = end) {
         end = report_group_end(family, begin);
         const struct report_row *candidate = fastest(&family->row[begin], end - begin, false);
-        if (candidate && (!best || candidate->useful.floor_s > best->useful.floor_s)) {
+        if (candidate && (!best || candidate->bound.floor_s > best->bound.floor_s)) {
             best = candidate;
             first = begin;
             rows = end - begin;

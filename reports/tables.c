@@ -31,12 +31,14 @@ static void time_cells(struct grid *grid, const struct report_row *row)
         [ROW_BELOW_QUANTUM] = "< quantum", [ROW_UNTIMED] = "no time", [ROW_SKIP] = "skip", [ROW_FAIL] = "fail"};
     if (row->state != ROW_OK) {
         grid_cell(grid, instead[row->state]);
-        blank_cells(grid, 2);
+        blank_cells(grid, 3);
         return;
     }
+    bool kernel = strcmp(row->clock, "kernel") == 0;
     cell(grid, format_time_ns(row->time_ns));
     cell(grid, format_percent(row->spread));
     grid_cell(grid, row->clock);
+    cell(grid, format_time_ns(kernel ? NAN : record_number(row->record, "time.kernel_median_ns")));
 }
 
 /* Rate per clock and SM, the figure that survives another clock. */
@@ -54,9 +56,17 @@ static void ceiling_cells(struct grid *grid, const struct report_row *row)
         blank_cells(grid, 2);
         return;
     }
-    const char *unit;
-    double rate = report_rate(row, &unit);
-    cell(grid, format_si(rate, unit));
+    double rate;
+    int field = ceiling_of_record(row->record, &rate);
+    bool known = field >= 0;
+    if (known && strcmp(ceiling_field[field].unit, "s") == 0) {
+        cell(grid, text_of("%s each", format_time_ns(rate * 1e9).s));
+        grid_cell(grid, "-");
+        return;
+    }
+    if (!known)
+        rate = row->flop_s > 0.0 ? row->flop_s : row->byte_s;
+    cell(grid, format_si(rate, known ? ceiling_field[field].unit : row->flop_s > 0.0 ? "FLOP/s" : "B/s"));
     cell(grid, per_clock(row, rate));
 }
 
@@ -75,11 +85,11 @@ static void ladder_cells(struct grid *grid, const struct report_row *row)
     cell(grid, format_digits(row->byte_s / 1e9, 3));
     cell(grid, format_percent(row->roof_share));
     cell(grid, format_percent(row->useful_share));
-    bool bound = has_demand(&row->issued, row->issued.first);
-    grid_cell(grid, bound ? resource_name(row->issued.first) : "-");
-    if (bound && has_demand(&row->issued, row->issued.second))
-        cell(grid, text_of("%s %s", resource_name(row->issued.second),
-                           format_factor(row->issued.floor_s / row->issued.seconds[row->issued.second]).s));
+    bool bound = has_demand(&row->bound, row->bound.first);
+    grid_cell(grid, bound ? resource_name(row->bound.first) : "-");
+    if (bound && has_demand(&row->bound, row->bound.second))
+        cell(grid, text_of("%s %s", resource_name(row->bound.second),
+                           format_factor(row->bound.floor_s / row->bound.seconds[row->bound.second]).s));
     else
         grid_cell(grid, "-");
     if (row->over && row->over->step != row->step - 1)
@@ -101,6 +111,7 @@ struct grid table_family(const struct report_family *family, const struct report
     grid_column(&grid, "time", true);
     grid_column(&grid, "spread", true);
     grid_column(&grid, "clock", false);
+    grid_column(&grid, "by kernel clock", true);
     if (family->ceiling) {
         grid_column(&grid, "rate", true);
         grid_column(&grid, device->host ? "" : "per clock and SM", true);
@@ -136,19 +147,16 @@ struct grid table_ceilings(const struct report_device *device)
     grid_column(&grid, "measured", true);
     grid_column(&grid, "specified", true);
     grid_column(&grid, "measured / specified", true);
-    for (size_t i = 0; i < CEILING_FIELDS; i++) {
-        double measured = ceiling_value(&device->measured, i), specified = ceiling_value(&device->specified, i);
+    for (int i = 0; i < CEILING_FIELDS; i++) {
+        struct ceilings m = device->measured, s = device->specified;
+        double measured = *ceiling_at(&m, i), specified = *ceiling_at(&s, i);
+        bool is_time = strcmp(ceiling_field[i].unit, "s") == 0;
         if (!(measured > 0.0) && !(specified > 0.0))
             continue;
-        grid_cell(&grid, ceiling_field[i].name);
-        cell(&grid, format_si(measured, ceiling_field[i].unit));
-        cell(&grid, format_si(specified, ceiling_field[i].unit));
+        grid_cell(&grid, ceiling_field[i].label);
+        cell(&grid, is_time ? format_time_ns(measured * 1e9) : format_si(measured, ceiling_field[i].unit));
+        cell(&grid, is_time ? format_time_ns(specified * 1e9) : format_si(specified, ceiling_field[i].unit));
         cell(&grid, format_percent(measured / specified));
-    }
-    if (device->measured.launch_s > 0.0) {
-        grid_cell(&grid, "launch floor");
-        cell(&grid, format_time_ns(device->measured.launch_s * 1e9));
-        blank_cells(&grid, 2);
     }
     return grid;
 }
@@ -190,7 +198,7 @@ struct grid table_summary(const struct report_device *device)
             cell(&grid, format_digits(row->flop_s / 1e12, 3));
             cell(&grid, format_digits(row->byte_s / 1e9, 3));
             cell(&grid, format_percent(row->roof_share));
-            grid_cell(&grid, has_demand(&row->issued, row->issued.first) ? resource_name(row->issued.first) : "-");
+            grid_cell(&grid, has_demand(&row->bound, row->bound.first) ? resource_name(row->bound.first) : "-");
             cell(&grid, format_percent(row->vendor_share));
         }
     }
@@ -219,7 +227,7 @@ struct grid table_counted(const struct report_device *device)
             const json_t *record = device->family[f].row[i].record;
             const json_t *values = record_get(record, "counters.values");
             for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-                double declared = report_work(record, "issued", kinds[k].key);
+                double declared = work_number(record_get(record, "work.issued"), kinds[k].key);
                 const json_t *value = json_object_get(values, kinds[k].metric);
                 if (!(declared > 0.0) || !json_is_number(value))
                     continue;
