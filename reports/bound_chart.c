@@ -30,7 +30,7 @@ void bound_chart_name(const struct report *report, const struct report_device *d
 
 bool bound_chart_wanted(const struct report_family *family)
 {
-    for (size_t i = 0; i < family->rows && !family->ceiling; i++)
+    for (size_t i = 0; i < family->rows; i++)
         if (family->row[i].state == ROW_OK && family->row[i].roof_share > 0.0)
             return true;
     return false;
@@ -66,8 +66,8 @@ static json_t *chart_json(const struct report *report, const struct report_devic
             json_array_append(groups, group);
         json_decref(group);
     }
-    return json_pack("{s:s, s:s, s:s, s:o}", "file", name, "family", family->name, "device", device->name, "groups",
-                     groups);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "file", name, "family", family->name, "device", device->name, "axes",
+                     family_axes(family).s, "groups", groups);
 }
 
 static json_t *all_json(const struct report *report)

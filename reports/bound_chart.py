@@ -12,47 +12,59 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
-# Okabe and Ito's palette, extended; one colour a resource in every chart.
+# One colour a resource in every chart; hues apart enough that a faded bar is not taken for another resource.
 COLOURS = {
-    "hbm": "#0072B2", "l2": "#56B4E9", "smem": "#009E73", "dsmem": "#8FCBB5", "tensor_bf16": "#D55E00",
-    "tensor_fp8": "#CC4C8B", "fp32": "#E69F00", "exp": "#7A5195", "convert": "#B8A000", "launch": "#8C8C8C",
+    "hbm": "#0072B2", "l2": "#8E63B0", "smem": "#009E73", "dsmem": "#7BBF5A", "tensor_bf16": "#D55E00",
+    "tensor_fp8": "#C2185B", "fp32": "#E69F00", "exp": "#8C564B", "convert": "#A79A00", "launch": "#8C8C8C",
     "wave": "#4D4D4D",
 }
 BAR, GAP = 0.17, 0.13  # inches: one bar, and the space between variants
 
 
+def shown(row):
+    """Resources from the longest bar down; what needs less than one percent of the time is left out."""
+    shares = sorted(row["share"].items(), key=lambda item: -item[1])
+    return [item for item in shares if item[1] >= 0.01] or shares[:1]
+
+
+def faded(colour):
+    return tuple(1 - 0.45 * (1 - part) for part in to_rgb(colour))
+
+
 def rows_height(rows):
-    return sum(len(row["share"]) * BAR + GAP for row in rows)
+    return sum(len(shown(row)) * BAR + GAP for row in rows)
 
 
 def draw_row(axis, row, top):
     """Bars of one variant from `top` (inches) downwards; returns the bottom."""
-    bottom = top + len(row["share"]) * BAR
-    for i, (name, share) in enumerate(sorted(row["share"].items(), key=lambda item: -item[1])):
+    bottom = top + len(shown(row)) * BAR
+    for i, (name, share) in enumerate(shown(row)):
         middle = top + (i + 0.5) * BAR
         binding = name == row["bound"]
-        axis.barh(middle, share, height=0.86 * BAR, color=COLOURS.get(name, "#000000"), alpha=1.0 if binding else 0.45,
+        colour = COLOURS.get(name, "#000000")
+        axis.barh(middle, share, height=0.86 * BAR, color=colour if binding else faded(colour),
                   edgecolor="black" if binding else "none", linewidth=0.8)
         useful = row["useful_share"]
         if binding and useful is not None and useful < 0.98 * share:
             axis.plot([useful, useful], [middle - 0.43 * BAR, middle + 0.43 * BAR], color="white", linewidth=1.4)
-        text = f"{100 * share:.0f} %" if share >= 0.005 else "< 1 %"
-        axis.text(share + 0.008, middle, text, va="center", fontsize=6.5,
-                  fontweight="bold" if binding else "normal", color="#b00000" if share > 1.02 else "black")
+        axis.text(share + 0.008, middle, f"{100 * share:.0f} %", va="center", fontsize=6.5,
+                  fontweight="bold" if binding else "normal", color="#b00000" if share > 1.02 else "black",
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})
     axis.text(-0.012, (top + bottom) / 2 - 0.035, row["variant"], va="center", ha="right", fontsize=8)
     axis.text(-0.012, (top + bottom) / 2 + 0.095, row["time"], va="center", ha="right", fontsize=6.5, color="#555555")
     return bottom
 
 
-def draw_group(axis, group, one_mode):
+def draw_group(axis, group, axes, one_mode):
     top = GAP / 2
     for row in group["rows"]:
         top = draw_row(axis, row, top) + GAP
     axis.set_ylim(top - GAP / 2, 0)
     axis.set_yticks([])
-    axis.set_title(group["shape"] + ("" if one_mode else f"   {group['mode']}"), loc="left", fontsize=8.5,
+    axis.set_title(f"{axes} = {group['shape']}" + ("" if one_mode else f", {group['mode']}"), loc="left", fontsize=8.5,
                    fontweight="bold", pad=3)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
@@ -75,12 +87,14 @@ def draw_chart(chart, labels, folder):
     top = total - head
     for group, height in zip(groups, heights):
         axis = figure.add_axes([left / width, (top - height) / total, 1 - (left + 0.2) / width, height / total])
-        draw_group(axis, group, one_mode)
+        draw_group(axis, group, chart["axes"], one_mode)
         axis.set_xlim(0, right)
         axis.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], ["0", "20 %", "40 %", "60 %", "80 %", "100 %"])
         top -= height + between
-    axis.set_xlabel("least time the resource needs, as a share of the measured time (issued work)", fontsize=8)
-    used = [name for name in COLOURS if any(name in row["share"] for group in groups for row in group["rows"])]
+    axis.set_xlabel("least time the resource needs for the issued work, as a share of the measured time; "
+                    "white tick: useful work", fontsize=7.5)
+    drawn = {name for group in groups for row in group["rows"] for name, _ in shown(row)}
+    used = [name for name in COLOURS if name in drawn]
     title = f"What bounds {chart['family']}: {chart['device']}" + (f", {groups[0]['mode']}" if one_mode else "")
     figure.text(0.02, 1 - 0.22 / total, title, fontsize=10.5, fontweight="bold", va="center")
     figure.legend(handles=[Patch(color=COLOURS[name], label=labels.get(name, name)) for name in used],

@@ -3,14 +3,20 @@
 
 #include "reports/format.h"
 
-static int print_family(const struct report_family *family, const struct report_device *device, FILE *out,
-                        struct ridge_error *err)
+/* Takes the grid; prints nothing when it is empty. */
+static int print_grid(struct grid *grid, FILE *out, struct ridge_error *err)
+{
+    int status = grid->cells ? grid_print(grid, out, err) : RIDGE_OK;
+    grid_free(grid);
+    return status;
+}
+
+static int print_family(const struct report_family *family, struct grid grid, const char *axes,
+                        const struct report_device *device, FILE *out, struct ridge_error *err)
 {
     const char *mode = family_mode(family);
-    fprintf(out, "%s on %s%s%s\n", family->name, device->name, mode ? ", " : "", mode ? mode : "");
-    struct grid grid = table_family(family, device);
-    int status = grid_print(&grid, out, err);
-    grid_free(&grid);
+    fprintf(out, "%s%s on %s%s%s\n", family->name, axes, device->name, mode ? ", " : "", mode ? mode : "");
+    int status = print_grid(&grid, out, err);
     notes_write(out, "  ", family);
     fputc('\n', out);
     return status;
@@ -19,25 +25,28 @@ static int print_family(const struct report_family *family, const struct report_
 static int print_device(const struct report_device *device, FILE *out, struct ridge_error *err)
 {
     int status = RIDGE_OK;
-    for (size_t i = 0; i < device->families && !status; i++)
-        status = print_family(&device->family[i], device, out, err);
-    struct grid ceilings = table_ceilings(device);
-    if (!status && ceilings.cells) {
-        fprintf(out, "ceilings of %s", device->name);
-        if (device->spec_name[0])
-            fprintf(out, ", specified: %s", device->spec_name);
-        fputc('\n', out);
-        status = grid_print(&ceilings, out, err);
+    for (size_t i = 0; i < device->families && !status; i++) {
+        const struct report_family *family = &device->family[i];
+        status = print_family(family, table_family(family, device->host), text_of(" (%s)", family_axes(family).s).s, device, out,
+                              err);
     }
-    grid_free(&ceilings);
+    if (!status && device->ceilings.rows)
+        status = print_family(&device->ceilings, table_ceiling_rows(device), "", device, out, err);
+    if (status)
+        return status;
+    struct grid grid = table_ceilings(device);
+    if (grid.cells)
+        fprintf(out, "roofs of %s%s%s\n", device->name, device->spec_name[0] ? ", specified: " : "",
+                device->spec_name);
+    status = print_grid(&grid, out, err);
     if (device->spec_note[0])
-        fprintf(out, "  no specified ceilings: %s\n", device->spec_note);
-    struct grid seen = table_counted(device);
-    if (!status && seen.cells) {
+        fprintf(out, "  no specified roofs: %s\n", device->spec_note);
+    grid = table_counted(device);
+    if (grid.cells)
         fprintf(out, "\ndeclared work against counters on %s\n", device->name);
-        status = grid_print(&seen, out, err);
-    }
-    grid_free(&seen);
+    if (!status)
+        status = print_grid(&grid, out, err);
+    notes_write_counters(out, "  ", device);
     fputc('\n', out);
     return status;
 }

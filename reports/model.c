@@ -100,7 +100,8 @@ static void derive_row(struct report_row *row, const struct ceilings *ceilings)
 size_t report_group_end(const struct report_family *family, size_t begin)
 {
     size_t end = begin;
-    while (end < family->rows && strcmp(family->row[end].shape, family->row[begin].shape) == 0 &&
+    while (end < family->rows && strcmp(family->row[end].family, family->row[begin].family) == 0 &&
+           strcmp(family->row[end].shape, family->row[begin].shape) == 0 &&
            strcmp(family->row[end].mode, family->row[begin].mode) == 0)
         end++;
     return end;
@@ -176,6 +177,7 @@ static size_t find_device(struct report *report, const json_t *record)
         .cuda = record_string(record, "device.cuda"),
         .uuid = record_string(record, "device.uuid"),
         .host = record_is(record, "device.kind", "host"),
+        .ceilings.name = "ceilings",
     };
     return report->devices++;
 }
@@ -223,22 +225,32 @@ static int find_ceilings(struct report *report, struct report_device *device, co
     return RIDGE_OK;
 }
 
+static struct report_family *add_family(struct report *report, struct report_device *device, const char *name)
+{
+    struct report_family *last = device->families ? &device->family[device->families - 1] : NULL;
+    if (last && strcmp(last->name, name) == 0)
+        return last;
+    last = &report->family[report->families++];
+    if (!device->families)
+        device->family = last;
+    device->families++;
+    *last = (struct report_family){.name = name};
+    return last;
+}
+
 static void group_families(struct report *report, const struct sort_key *key)
 {
     for (size_t i = 0; i < report->rows; i++) {
         struct report_device *device = &report->device[key[i].device];
-        struct report_family *last = report->families ? &report->family[report->families - 1] : NULL;
-        bool same = i > 0 && key[i].device == key[i - 1].device && strcmp(last->name, key[i].row.family) == 0;
-        if (!same) {
-            last = &report->family[report->families++];
-            *last = (struct report_family){
-                .name = key[i].row.family, .ceiling = ceiling_family(key[i].row.family), .row = &report->row[i]};
-            if (!device->families)
-                device->family = last;
-            device->families++;
-        }
+        struct report_family *family = &device->ceilings;
+        if (!ceiling_family(key[i].row.family))
+            family = add_family(report, device, key[i].row.family);
         report->row[i] = key[i].row;
-        last->rows++;
+        if (!device->rows++)
+            device->row = &report->row[i];
+        if (!family->rows)
+            family->row = &report->row[i];
+        family->rows++;
     }
 }
 
@@ -292,6 +304,8 @@ int report_build(struct report *report, struct record_list *list, const char *de
         status = find_ceilings(report, &report->device[d], device_id, err);
         for (size_t f = 0; f < report->device[d].families && !status; f++)
             derive_family(&report->device[d].family[f], &report->device[d].merged);
+        if (!status)
+            derive_family(&report->device[d].ceilings, &report->device[d].merged);
     }
 out:
     free(key);

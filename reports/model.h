@@ -51,7 +51,6 @@ struct report_row {
 
 struct report_family {
     const char *name;
-    bool ceiling; /* a ceiling_* family: measures a roof */
     struct report_row *row; /* points into report.row */
     size_t rows;
 };
@@ -62,8 +61,11 @@ struct report_device {
     struct ceilings measured, specified, merged;
     char spec_name[64]; /* device whose file gave `specified`; "" if none */
     char spec_note[600]; /* why there is none; "" otherwise */
-    struct report_family *family; /* points into report.family */
+    const struct report_row *row; /* all rows of the device */
+    size_t rows;
+    struct report_family *family; /* ladder families; points into report.family */
     size_t families;
+    struct report_family ceilings; /* the rows of all ceiling_* families, which measure roofs */
 };
 
 struct report {

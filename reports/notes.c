@@ -76,14 +76,21 @@ static void collect_modes(json_t *notes, const struct report_row *row)
     }
 }
 
-static void collect_counters(json_t *notes, const struct report_row *row)
+static void write_collected(FILE *out, const char *prefix, json_t *notes, size_t all)
 {
-    if (row->state != ROW_OK || row->host_ladder || !record_is(row->record, "counters.source", "none"))
-        return;
-    const char *reason = record_string(row->record, "counters.reason");
-    char cause[700];
-    snprintf(cause, sizeof cause, "without counters (%s)", reason && *reason ? reason : "no reason was recorded");
-    collect(notes, cause, row, false);
+    const char *cause;
+    json_t *list, *name;
+    json_object_foreach(notes, cause, list)
+    {
+        size_t rows = json_array_size(list), i;
+        fprintf(out, "%s%s: ", prefix, cause);
+        if (!json_is_string(json_array_get(list, 0)))
+            fprintf(out, "%zu of %zu measurements", rows, all);
+        else
+            json_array_foreach(list, i, name)
+                fprintf(out, "%s%s", i ? ", " : "", json_string_value(name));
+        fputc('\n', out);
+    }
 }
 
 void notes_write(FILE *out, const char *prefix, const struct report_family *family)
@@ -93,21 +100,23 @@ void notes_write(FILE *out, const char *prefix, const struct report_family *fami
         collect_state(notes, &family->row[i]);
         collect_roof(notes, &family->row[i]);
         collect_modes(notes, &family->row[i]);
-        collect_counters(notes, &family->row[i]);
     }
-    const char *cause;
-    json_t *list;
-    json_object_foreach(notes, cause, list)
-    {
-        fprintf(out, "%s%s: ", prefix, cause);
-        size_t rows = json_array_size(list), i;
-        json_t *name;
-        if (!json_is_string(json_array_get(list, 0)))
-            fprintf(out, "%zu of %zu rows", rows, family->rows);
-        else
-            json_array_foreach(list, i, name)
-                fprintf(out, "%s%s", i ? ", " : "", json_string_value(name));
-        fputc('\n', out);
+    write_collected(out, prefix, notes, family->rows);
+    json_decref(notes);
+}
+
+void notes_write_counters(FILE *out, const char *prefix, const struct report_device *device)
+{
+    json_t *notes = json_object();
+    for (size_t i = 0; i < device->rows && !device->host; i++) {
+        const json_t *record = device->row[i].record;
+        if (device->row[i].state != ROW_OK || !record_is(record, "counters.source", "none"))
+            continue;
+        const char *reason = record_string(record, "counters.reason");
+        char cause[700];
+        snprintf(cause, sizeof cause, "without counters (%s)", reason && *reason ? reason : "no reason was recorded");
+        collect(notes, cause, &device->row[i], false);
     }
+    write_collected(out, prefix, notes, device->rows);
     json_decref(notes);
 }

@@ -15,7 +15,7 @@ static const struct report_row *fastest(const struct report_row *row, size_t row
 {
     const struct report_row *best = NULL;
     for (size_t i = 0; i < rows; i++)
-        if (row[i].state == ROW_OK && row[i].vendor == vendor && !row[i].ladder_break &&
+        if (row[i].state == ROW_OK && row[i].vendor == vendor && !row[i].ladder_break && !row[i].above_roof &&
             (!best || report_ratio(best, &row[i]) > 1.0))
             best = &row[i];
     return best;
@@ -34,24 +34,36 @@ static struct text rates(const struct report_row *row)
     return row->flop_s > 0.0 ? format_si(row->flop_s, "FLOP/s") : format_si(row->byte_s, "B/s");
 }
 
+static void write_bound(FILE *out, const struct report_row *best)
+{
+    const struct bound *bound = &best->bound;
+    const char *label = resource_label(bound->first);
+    struct text share = format_percent(best->roof_share);
+    bool second = bound->seconds[bound->second] > 0.0 && bound->second != bound->first;
+    if (best->roof_share < explained)
+        fprintf(out,
+                " No resource explains the time: the highest demand, on %s, fills %s of it. Look for latency, issue"
+                " slots, or a demand that the work does not declare.",
+                label, share.s);
+    else if (bound->first == RES_WAVE)
+        fprintf(out, " It is bound by %s with a partly filled last wave, which lengthens the floor %s: %s of that roof.",
+                second ? resource_label(bound->second) : "its tiles", format_factor(bound->wave).s, share.s);
+    else
+        fprintf(out, " It is bound by %s: %s of that roof.", label, share.s);
+    if (second && bound->first != RES_WAVE)
+        fprintf(out, " Next is %s at %s.", resource_label(bound->second),
+                format_percent(bound->seconds[bound->second] / bound->floor_s * best->roof_share).s);
+}
+
 static void write_best(FILE *out, const struct report_row *best)
 {
     fprintf(out, "- Fastest step at %s: `%s`, %s (%s).", best->shape, best->label, format_time_ns(best->time_ns).s,
             rates(best).s);
-    const struct bound *bound = &best->bound;
     if (!(best->roof_share > 0.0)) {
         fputs(" No ceiling is known for what it does, so there is no roof to hold it against.\n", out);
         return;
     }
-    fprintf(out, " The highest demand is on %s: %s of that roof.", resource_label(bound->first),
-            format_percent(best->roof_share).s);
-    if (bound->seconds[bound->second] > 0.0 && bound->second != bound->first)
-        fprintf(out, " Next is %s, which alone would take %s less time.", resource_label(bound->second),
-                format_factor(bound->floor_s / bound->seconds[bound->second]).s);
-    if (best->roof_share < explained)
-        fputs(" More than half of the time is explained by no resource: look for latency, issue slots or a demand"
-              " that the work does not declare.",
-              out);
+    write_bound(out, best);
     if (best->useful_share < 0.95 * best->roof_share)
         fprintf(out, " It issues more than the problem needs: counted by useful work the share is %s.",
                 format_percent(best->useful_share).s);

@@ -14,6 +14,19 @@ const char *family_mode(const struct report_family *family)
     return family->rows ? family->row[0].mode : NULL;
 }
 
+struct text family_axes(const struct report_family *family)
+{
+    struct text text = {""};
+    const char *name;
+    json_t *value, *params = (json_t *)record_get(family->row[0].record, "shape.params");
+    json_object_foreach(params, name, value)
+    {
+        size_t used = strlen(text.s);
+        snprintf(text.s + used, sizeof text.s - used, "%s%s", used ? " x " : "", name);
+    }
+    return text;
+}
+
 static void cell(struct grid *grid, struct text text)
 {
     grid_cell(grid, text.s);
@@ -75,15 +88,15 @@ static bool has_demand(const struct bound *bound, enum resource resource)
     return bound->seconds[resource] > 0.0;
 }
 
-static void ladder_cells(struct grid *grid, const struct report_row *row)
+static void ladder_cells(struct grid *grid, const struct report_row *row, double flop_unit)
 {
     if (row->state != ROW_OK) {
         blank_cells(grid, 8);
         return;
     }
-    cell(grid, format_digits(row->flop_s / 1e12, 3));
+    cell(grid, format_digits(row->flop_s / flop_unit, 3));
     cell(grid, format_digits(row->byte_s / 1e9, 3));
-    cell(grid, format_percent(row->roof_share));
+    cell(grid, text_of("%s%s", format_percent(row->roof_share).s, row->above_roof ? " !" : ""));
     cell(grid, format_percent(row->useful_share));
     bool bound = has_demand(&row->bound, row->bound.first);
     grid_cell(grid, bound ? resource_name(row->bound.first) : "-");
@@ -100,7 +113,15 @@ static void ladder_cells(struct grid *grid, const struct report_row *row)
     cell(grid, row->library == row ? text_of("library") : format_percent(row->vendor_share));
 }
 
-struct grid table_family(const struct report_family *family, const struct report_device *device)
+static void time_columns(struct grid *grid)
+{
+    grid_column(grid, "time", true);
+    grid_column(grid, "spread", true);
+    grid_column(grid, "clock", false);
+    grid_column(grid, "by kernel clock", true);
+}
+
+struct grid table_family(const struct report_family *family, bool host)
 {
     struct grid grid = {0};
     bool modes = family_mode(family) == NULL;
@@ -108,34 +129,59 @@ struct grid table_family(const struct report_family *family, const struct report
     grid_column(&grid, "shape", false);
     if (modes)
         grid_column(&grid, "mode", false);
-    grid_column(&grid, "time", true);
-    grid_column(&grid, "spread", true);
-    grid_column(&grid, "clock", false);
-    grid_column(&grid, "by kernel clock", true);
-    if (family->ceiling) {
-        grid_column(&grid, "rate", true);
-        grid_column(&grid, device->host ? "" : "per clock and SM", true);
-    } else {
-        grid_column(&grid, "TFLOP/s", true);
-        grid_column(&grid, "GB/s", true);
-        grid_column(&grid, "of roof", true);
-        grid_column(&grid, "useful", true);
-        grid_column(&grid, "bound", false);
-        grid_column(&grid, "next, gap", false);
-        grid_column(&grid, "over step before", true);
-        grid_column(&grid, "of library", true);
-    }
+    time_columns(&grid);
+    grid_column(&grid, host ? "GFLOP/s" : "TFLOP/s", true);
+    grid_column(&grid, "GB/s", true);
+    grid_column(&grid, "of roof", true);
+    grid_column(&grid, "useful", true);
+    grid_column(&grid, "bound", false);
+    grid_column(&grid, "next, gap", false);
+    grid_column(&grid, "over step before", true);
+    grid_column(&grid, "of library", true);
     for (size_t i = 0; i < family->rows; i++) {
-        const struct report_row *row = &family->row[i];
-        grid_cell(&grid, row->label);
-        grid_cell(&grid, row->shape);
+        grid_cell(&grid, family->row[i].label);
+        grid_cell(&grid, family->row[i].shape);
         if (modes)
-            grid_cell(&grid, row->mode);
-        time_cells(&grid, row);
-        if (family->ceiling)
-            ceiling_cells(&grid, row);
-        else
-            ladder_cells(&grid, row);
+            grid_cell(&grid, family->row[i].mode);
+        time_cells(&grid, &family->row[i]);
+        ladder_cells(&grid, &family->row[i], host ? 1e9 : 1e12);
+    }
+    return grid;
+}
+
+/* "n=256 iters=4096" */
+static struct text named_shape(const json_t *record)
+{
+    struct text text = {""};
+    const char *name;
+    json_t *value, *params = (json_t *)record_get(record, "shape.params");
+    json_object_foreach(params, name, value)
+    {
+        size_t used = strlen(text.s);
+        snprintf(text.s + used, sizeof text.s - used, "%s%s=%.15g", used ? " " : "", name, json_number_value(value));
+    }
+    return text;
+}
+
+struct grid table_ceiling_rows(const struct report_device *device)
+{
+    const struct report_family *family = &device->ceilings;
+    struct grid grid = {0};
+    bool modes = family_mode(family) == NULL;
+    grid_column(&grid, "variant", false);
+    grid_column(&grid, "shape", false);
+    if (modes)
+        grid_column(&grid, "mode", false);
+    time_columns(&grid);
+    grid_column(&grid, "rate", true);
+    grid_column(&grid, "per clock and SM", true);
+    for (size_t i = 0; i < family->rows; i++) {
+        grid_cell(&grid, record_string(family->row[i].record, "variant.name"));
+        cell(&grid, named_shape(family->row[i].record));
+        if (modes)
+            grid_cell(&grid, family->row[i].mode);
+        time_cells(&grid, &family->row[i]);
+        ceiling_cells(&grid, &family->row[i]);
     }
     return grid;
 }
@@ -165,7 +211,8 @@ static const struct report_row *fastest_own(const struct report_row *row, size_t
 {
     const struct report_row *best = NULL;
     for (size_t i = 0; i < rows; i++)
-        if (row[i].state == ROW_OK && !row[i].vendor && (!best || report_ratio(best, &row[i]) > 1.0))
+        if (row[i].state == ROW_OK && !row[i].vendor && !row[i].above_roof &&
+            (!best || report_ratio(best, &row[i]) > 1.0))
             best = &row[i];
     return best;
 }
@@ -178,14 +225,14 @@ struct grid table_summary(const struct report_device *device)
     grid_column(&grid, "mode", false);
     grid_column(&grid, "fastest own step", false);
     grid_column(&grid, "time", true);
-    grid_column(&grid, "TFLOP/s", true);
+    grid_column(&grid, device->host ? "GFLOP/s" : "TFLOP/s", true);
     grid_column(&grid, "GB/s", true);
     grid_column(&grid, "of roof", true);
     grid_column(&grid, "bound", false);
     grid_column(&grid, "of library", true);
     for (size_t f = 0; f < device->families; f++) {
         const struct report_family *family = &device->family[f];
-        for (size_t begin = 0, end; begin < family->rows && !family->ceiling; begin = end) {
+        for (size_t begin = 0, end; begin < family->rows; begin = end) {
             end = report_group_end(family, begin);
             const struct report_row *row = fastest_own(&family->row[begin], end - begin);
             if (!row)
@@ -195,7 +242,7 @@ struct grid table_summary(const struct report_device *device)
             grid_cell(&grid, row->mode);
             grid_cell(&grid, row->label);
             cell(&grid, format_time_ns(row->time_ns));
-            cell(&grid, format_digits(row->flop_s / 1e12, 3));
+            cell(&grid, format_digits(row->flop_s / (device->host ? 1e9 : 1e12), 3));
             cell(&grid, format_digits(row->byte_s / 1e9, 3));
             cell(&grid, format_percent(row->roof_share));
             grid_cell(&grid, has_demand(&row->bound, row->bound.first) ? resource_name(row->bound.first) : "-");
@@ -205,7 +252,7 @@ struct grid table_summary(const struct report_device *device)
     return grid;
 }
 
-struct grid table_counted(const struct report_device *device)
+static void count_row(struct grid *grid, const struct report_row *row)
 {
     static const struct {
         const char *quantity, *key, *unit, *metric;
@@ -215,6 +262,23 @@ struct grid table_counted(const struct report_device *device)
         {"tensor BF16", "flop_bf16", "FLOP", "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum"},
         {"tensor FP8", "flop_fp8", "FLOP", "sm__ops_path_tensor_src_fp8_sparsity_off.sum"},
     };
+    const json_t *values = record_get(row->record, "counters.values");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        double declared = work_number(record_get(row->record, "work.issued"), kinds[k].key);
+        const json_t *value = json_object_get(values, kinds[k].metric);
+        if (!(declared > 0.0) || !json_is_number(value))
+            continue;
+        grid_cell(grid, record_string(row->record, "variant.name"));
+        grid_cell(grid, row->shape);
+        grid_cell(grid, kinds[k].quantity);
+        cell(grid, format_si(declared, kinds[k].unit));
+        cell(grid, format_si(json_number_value(value), kinds[k].unit));
+        cell(grid, text_of("%.4f", json_number_value(value) / declared));
+    }
+}
+
+struct grid table_counted(const struct report_device *device)
+{
     struct grid grid = {0};
     grid_column(&grid, "variant", false);
     grid_column(&grid, "shape", false);
@@ -222,23 +286,7 @@ struct grid table_counted(const struct report_device *device)
     grid_column(&grid, "declared", true);
     grid_column(&grid, "counted", true);
     grid_column(&grid, "counted / declared", true);
-    for (size_t f = 0; f < device->families; f++)
-        for (size_t i = 0; i < device->family[f].rows; i++) {
-            const json_t *record = device->family[f].row[i].record;
-            const json_t *values = record_get(record, "counters.values");
-            for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-                double declared = work_number(record_get(record, "work.issued"), kinds[k].key);
-                const json_t *value = json_object_get(values, kinds[k].metric);
-                if (!(declared > 0.0) || !json_is_number(value))
-                    continue;
-                double seen = json_number_value(value);
-                grid_cell(&grid, record_string(record, "variant.name"));
-                grid_cell(&grid, device->family[f].row[i].shape);
-                grid_cell(&grid, kinds[k].quantity);
-                cell(&grid, format_si(declared, kinds[k].unit));
-                cell(&grid, format_si(seen, kinds[k].unit));
-                cell(&grid, text_of("%.4f", seen / declared));
-            }
-        }
+    for (size_t i = 0; i < device->rows; i++)
+        count_row(&grid, &device->row[i]);
     return grid;
 }

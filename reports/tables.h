@@ -5,14 +5,21 @@
 
 #include <stdio.h>
 
+#include "reports/format.h"
 #include "reports/grid.h"
 #include "reports/model.h"
 
-/* The ladder of a family; a ceiling family shows the rate of the unit it measures instead. Free with grid_free. */
-struct grid table_family(const struct report_family *family, const struct report_device *device);
+/* The ladder of a family; on the host in GFLOP/s. Free with grid_free. */
+struct grid table_family(const struct report_family *family, bool host);
+
+/* Every measurement behind the ceilings of a device: its rate, and the rate per clock and SM. */
+struct grid table_ceiling_rows(const struct report_device *device);
 
 /* Measured ceilings beside the specified ones. */
 struct grid table_ceilings(const struct report_device *device);
+
+/* What was run: device, software, clocks, counts; two columns. */
+struct grid table_facts(const struct report_device *device);
 
 /* Best own variant a shape, all families. */
 struct grid table_summary(const struct report_device *device);
@@ -20,12 +27,18 @@ struct grid table_summary(const struct report_device *device);
 /* Declared (issued) work against what the counters saw. Empty without counters. */
 struct grid table_counted(const struct report_device *device);
 
+/* "m x n x k": what the numbers of a shape are. */
+struct text family_axes(const struct report_family *family);
+
 /* The one mode of all rows, or NULL if there are several (the table then has a mode column). */
 const char *family_mode(const struct report_family *family);
 
 /* One line each, `prefix` before it: skips and failures with their reasons, times below the quantum, accounting
- * errors, unverified modes, unknown ceilings, unchecked variants, absent counters. */
+ * errors, unverified modes, unknown ceilings, unchecked variants. */
 void notes_write(FILE *out, const char *prefix, const struct report_family *family);
+
+/* Why counters are absent, one line a reason, over all rows of a device. */
+void notes_write_counters(FILE *out, const char *prefix, const struct report_device *device);
 
 /* Everything on the console. */
 int report_print(const struct report *report, FILE *out, struct ridge_error *err);
