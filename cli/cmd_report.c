@@ -81,7 +81,6 @@ int cmd_report(int argc, char **argv, struct ridge_error *err)
     struct report_args args = {0};
     struct record_list list = {0};
     struct report report = {0};
-    argp_err_exit_status = RIDGE_INVALID;
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         return ridge_fail(err, RIDGE_INVALID, "report: invalid arguments");
     int status = record_list_read(&list, (const char *const *)args.path, (size_t)args.paths, err);

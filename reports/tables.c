@@ -72,14 +72,14 @@ static void ceiling_cells(struct grid *grid, const struct report_row *row)
     double rate;
     int field = ceiling_of_record(row->record, &rate);
     bool known = field >= 0;
-    if (known && strcmp(ceiling_field[field].unit, "s") == 0) {
+    if (known && strcmp(ceiling_info[field].unit, "s") == 0) {
         cell(grid, text_of("%s each", format_time_ns(rate * 1e9).s));
         grid_cell(grid, "-");
         return;
     }
     if (!known)
         rate = row->flop_s > 0.0 ? row->flop_s : row->byte_s;
-    cell(grid, format_si(rate, known ? ceiling_field[field].unit : row->flop_s > 0.0 ? "FLOP/s" : "B/s"));
+    cell(grid, format_si(rate, known ? ceiling_info[field].unit : row->flop_s > 0.0 ? "FLOP/s" : "B/s"));
     cell(grid, per_clock(row, rate));
 }
 
@@ -193,15 +193,15 @@ struct grid table_ceilings(const struct report_device *device)
     grid_column(&grid, "measured", true);
     grid_column(&grid, "specified", true);
     grid_column(&grid, "measured / specified", true);
-    for (int i = 0; i < CEILING_FIELDS; i++) {
+    for (int i = 0; i < CEILING_COUNT; i++) {
         struct ceilings m = device->measured, s = device->specified;
         double measured = *ceiling_at(&m, i), specified = *ceiling_at(&s, i);
-        bool is_time = strcmp(ceiling_field[i].unit, "s") == 0;
+        bool is_time = strcmp(ceiling_info[i].unit, "s") == 0;
         if (!(measured > 0.0) && !(specified > 0.0))
             continue;
-        grid_cell(&grid, ceiling_field[i].label);
-        cell(&grid, is_time ? format_time_ns(measured * 1e9) : format_si(measured, ceiling_field[i].unit));
-        cell(&grid, is_time ? format_time_ns(specified * 1e9) : format_si(specified, ceiling_field[i].unit));
+        grid_cell(&grid, ceiling_info[i].label);
+        cell(&grid, is_time ? format_time_ns(measured * 1e9) : format_si(measured, ceiling_info[i].unit));
+        cell(&grid, is_time ? format_time_ns(specified * 1e9) : format_si(specified, ceiling_info[i].unit));
         cell(&grid, format_percent(measured / specified));
     }
     return grid;
