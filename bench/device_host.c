@@ -174,6 +174,8 @@ static double load_double(const void *out, enum ridge_dtype dtype, int64_t i)
         return bf16_to_f32(((const uint16_t *)out)[i]);
     case RIDGE_E4M3:
         return e4m3_to_f32(((const uint8_t *)out)[i]);
+    case RIDGE_U8:
+        return ((const uint8_t *)out)[i];
     default:
         return ((const float *)out)[i];
     }
@@ -184,9 +186,8 @@ static double error_at(const void *out, enum ridge_dtype dtype, const float *ref
                        const struct ridge_tolerance *tolerance, double *absolute)
 {
     *absolute = INFINITY;
-    if (dtype == RIDGE_I32 || dtype == RIDGE_U32 || dtype == RIDGE_U8) {
-        uint32_t value = dtype == RIDGE_U8 ? ((const uint8_t *)out)[i] : ((const uint32_t *)out)[i];
-        if (value != f32_bits(ref[i]))
+    if (dtype == RIDGE_I32 || dtype == RIDGE_U32) {
+        if (((const uint32_t *)out)[i] != f32_bits(ref[i]))
             return INFINITY;
         *absolute = 0;
         return 0;

@@ -171,9 +171,9 @@ int problem_reset(struct problem *p, struct ridge_error *err)
     return RIDGE_OK;
 }
 
-static bool is_integer(enum ridge_dtype dtype)
+static bool compared_as_bits(enum ridge_dtype dtype)
 {
-    return dtype == RIDGE_I32 || dtype == RIDGE_U32 || dtype == RIDGE_U8;
+    return dtype == RIDGE_I32 || dtype == RIDGE_U32;
 }
 
 /* The C reference as the floats (or integer bits) that comparisons use; host arrays by output, owned by the caller. */
@@ -182,13 +182,13 @@ static int reference_on_host(const struct problem *p, float **ref, float **mag, 
     void *host[RIDGE_MAX_BUFFERS] = {0};
     double *ref64[RIDGE_MAX_BUFFERS] = {0}, *mag64[RIDGE_MAX_BUFFERS] = {0};
     int64_t count[RIDGE_MAX_BUFFERS];
-    bool integer[RIDGE_MAX_BUFFERS], memory = true;
+    bool bits[RIDGE_MAX_BUFFERS], memory = true;
     int outputs = 0;
     for (int i = 0; i < p->family->buffers; i++) {
         if (!is_output(p, i))
             continue;
         count[outputs] = p->count[i];
-        integer[outputs] = is_integer(p->family->buffer[i].dtype);
+        bits[outputs] = compared_as_bits(p->family->buffer[i].dtype);
         size_t n = (size_t)p->count[i];
         ref64[outputs] = malloc(n * sizeof(double));
         mag64[outputs] = calloc(n, sizeof(double));
@@ -202,7 +202,7 @@ static int reference_on_host(const struct problem *p, float **ref, float **mag, 
         p->family->reference(p->dim, host, ref64, mag64);
     for (int i = 0; i < outputs && status == RIDGE_OK; i++)
         for (int64_t j = 0; j < count[i]; j++) {
-            ref[i][j] = integer[i] ? f32_from_bits((uint32_t)(int64_t)ref64[i][j]) : (float)ref64[i][j];
+            ref[i][j] = bits[i] ? f32_from_bits((uint32_t)(int64_t)ref64[i][j]) : (float)ref64[i][j];
             mag[i][j] = (float)mag64[i][j];
         }
     for (int i = 0; i < outputs; i++) {
@@ -286,7 +286,7 @@ int problem_compare_references(struct problem *p, ridge_reference_fn gpu, double
         size_t bytes = (size_t)p->count[i] * sizeof(float);
         float *copy = malloc(bytes);
         struct compare_result result = {.max_error = INFINITY};
-        enum ridge_dtype dtype = is_integer(p->family->buffer[i].dtype) ? RIDGE_U32 : RIDGE_F32;
+        enum ridge_dtype dtype = compared_as_bits(p->family->buffer[i].dtype) ? RIDGE_U32 : RIDGE_F32;
         status = copy ? p->ops->download(copy, p->ref[output], bytes, err) : ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory");
         if (status == RIDGE_OK)
             device_host.compare(copy, dtype, ref[output], mag[output], p->count[i], 0, &p->family->tolerance, &result, err);

@@ -13,9 +13,9 @@ struct Error {
     float relative, absolute; // relative: in units of the tolerance
 };
 
-__device__ bool is_integer(enum ridge_dtype dtype)
+__device__ bool compared_as_bits(enum ridge_dtype dtype)
 {
-    return dtype == RIDGE_I32 || dtype == RIDGE_U32 || dtype == RIDGE_U8;
+    return dtype == RIDGE_I32 || dtype == RIDGE_U32;
 }
 
 __device__ float load_float(const void *out, enum ridge_dtype dtype, int64_t i)
@@ -29,6 +29,8 @@ __device__ float load_float(const void *out, enum ridge_dtype dtype, int64_t i)
         return bf16_to_f32(((const uint16_t *)out)[i]);
     case RIDGE_E4M3:
         return e4m3_to_f32(((const uint8_t *)out)[i]);
+    case RIDGE_U8:
+        return ((const uint8_t *)out)[i];
     default:
         return ((const float *)out)[i];
     }
@@ -37,10 +39,8 @@ __device__ float load_float(const void *out, enum ridge_dtype dtype, int64_t i)
 __device__ Error error_at(const void *out, enum ridge_dtype dtype, const float *ref, const float *mag, int64_t i,
                           float rel, float mag_rel)
 {
-    if (is_integer(dtype)) {
-        uint32_t value = dtype == RIDGE_U8 ? ((const uint8_t *)out)[i] : ((const uint32_t *)out)[i];
-        return value == f32_bits(ref[i]) ? Error{0.f, 0.f} : Error{CUDART_INF_F, CUDART_INF_F};
-    }
+    if (compared_as_bits(dtype))
+        return ((const uint32_t *)out)[i] == f32_bits(ref[i]) ? Error{0.f, 0.f} : Error{CUDART_INF_F, CUDART_INF_F};
     float value = load_float(out, dtype, i), expected = ref[i];
     if (value == expected) // equal infinities too
         return {0.f, 0.f};
