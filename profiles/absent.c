@@ -19,9 +19,7 @@ void activity_push(uint64_t id)
     (void)id;
 }
 
-void activity_pop(void)
-{
-}
+void activity_pop(void) {}
 
 int activity_collect(struct activity_span *span, size_t capacity, size_t *count, struct ridge_error *err)
 {
@@ -30,9 +28,7 @@ int activity_collect(struct activity_span *span, size_t capacity, size_t *count,
     return absent(err);
 }
 
-void activity_stop(void)
-{
-}
+void activity_stop(void) {}
 
 int counters_open(const char *chip, struct ridge_error *err)
 {
@@ -40,9 +36,7 @@ int counters_open(const char *chip, struct ridge_error *err)
     return absent(err);
 }
 
-void counters_close(void)
-{
-}
+void counters_close(void) {}
 
 int counters_validate(const struct metric_group *group, size_t *passes, struct ridge_error *err)
 {

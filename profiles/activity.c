@@ -78,7 +78,8 @@ static void take_record(const CUpti_Activity *record)
     } else if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL || record->kind == CUPTI_ACTIVITY_KIND_KERNEL) {
         const CUpti_ActivityKernel10 *kernel = (const void *)record;
         /* Both 0: CUPTI could not take the times. */
-        if (kernel->end > 0 && grow((void **)&state.kernel, state.kernels, &state.kernel_capacity, sizeof *state.kernel))
+        if (kernel->end > 0 &&
+            grow((void **)&state.kernel, state.kernels, &state.kernel_capacity, sizeof *state.kernel))
             state.kernel[state.kernels++] = (struct kernel){kernel->start, kernel->end, kernel->correlationId};
     }
 }

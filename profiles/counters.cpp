@@ -151,8 +151,9 @@ int run_pass(configuration &conf, const counters_work *work, CUpti_RangeProfiler
     int status = arm(conf, profiler, err);
     if (status == RIDGE_OK && work->prepare)
         status = work->prepare(work->ctx, err);
-    if (status == RIDGE_OK && state.api->synchronize() != 0)
-        status = ridge_fail(err, RIDGE_ENVIRONMENT, "preparing a counter pass failed on the device");
+    int cuda_result = status == RIDGE_OK ? state.api->synchronize() : 0;
+    if (cuda_result != 0)
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "preparing a counter pass failed (CUDA error %d)", cuda_result);
     if (status == RIDGE_OK)
         status = count_launch(work, profiler, err);
     if (status == RIDGE_OK)

@@ -21,7 +21,7 @@ extern "C" {
 #define COUNTERS_ANCHOR "sm__cycles_elapsed.avg"
 
 struct metric {
-    char *name;    /* CUPTI metric name, the key of its value */
+    char *name; /* CUPTI metric name, the key of its value */
     char *unit;
     char *meaning;
 };
@@ -62,8 +62,8 @@ struct counters_result {
 
 /* RIDGE_ENVIRONMENT when the counters are denied, the profiler is held by another tool, ...: the text is the reason
  * that goes into the record. */
-int counters_collect(const struct metric_group *group, const struct counters_work *work,
-                     struct counters_result *result, struct ridge_error *err);
+int counters_collect(const struct metric_group *group, const struct counters_work *work, struct counters_result *result,
+                     struct ridge_error *err);
 void counters_result_free(struct counters_result *result);
 
 #ifdef __cplusplus

@@ -85,6 +85,8 @@ static int parse(const char *text, size_t bytes, const char *file, struct metric
     group->name = copy_string(root, "name");
     group->meaning = copy_string(root, "meaning");
     group->metric = calloc(json_array_size(metrics), sizeof *group->metric);
+    if (!group->name || !group->meaning || !group->metric)
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory reading %s", file);
     for (size_t i = 0; i < json_array_size(metrics) && status == RIDGE_OK; i++)
         status = read_metric(json_array_get(metrics, i), i, group, file, err);
 out:
@@ -104,7 +106,12 @@ static int load_file(const char *path, struct metric_group *group, struct ridge_
         return ridge_fail(err, RIDGE_INVALID, "%s: cannot be read: %m", path);
     do {
         capacity += 65536;
-        text = realloc(text, capacity);
+        char *grown = realloc(text, capacity);
+        if (!grown) {
+            status = ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory reading %s", path);
+            goto out;
+        }
+        text = grown;
         got = fread(text + bytes, 1, capacity - bytes, file);
         bytes += got;
     } while (bytes == capacity);
@@ -112,6 +119,7 @@ static int load_file(const char *path, struct metric_group *group, struct ridge_
         status = ridge_fail(err, RIDGE_INVALID, "%s: cannot be read", path);
     else
         status = parse(text, bytes, path, group, err);
+out:
     fclose(file);
     free(text);
     return status;
@@ -126,13 +134,13 @@ static int unknown_group(const char *name, struct ridge_error *err)
         if (strncmp(path, FOLDER, strlen(FOLDER)) != 0)
             continue;
         int length = (int)(strlen(path) - strlen(FOLDER) - strlen(".json"));
-        int wrote = snprintf(list + used, sizeof list - used, "%s%.*s", used ? ", " : "", length,
-                             path + strlen(FOLDER));
+        int wrote =
+            snprintf(list + used, sizeof list - used, "%s%.*s", used ? ", " : "", length, path + strlen(FOLDER));
         if (wrote > 0 && used + (size_t)wrote < sizeof list)
             used += (size_t)wrote;
     }
-    return ridge_fail(err, RIDGE_INVALID, "unknown metric group \"%s\"; there are %s, or the path of a .json file", name,
-                      list);
+    return ridge_fail(err, RIDGE_INVALID, "unknown metric group \"%s\"; there are %s, or the path of a .json file",
+                      name, list);
 }
 
 int metric_group_load(const char *name_or_path, struct metric_group *group, struct ridge_error *err)

@@ -55,8 +55,7 @@ int planner::schedule(configuration &conf, size_t *passes, ridge_error *err) con
     add.numMetrics = conf.name.size();
     int result = api_->cuptiProfilerHostConfigAddMetrics(&add);
     if (result == CUPTI_ERROR_INVALID_METRIC_NAME || result == CUPTI_ERROR_INVALID_PARAMETER)
-        return ridge_fail(err, RIDGE_INVALID, "metric %s is not known to chip %s", conf.name.back(),
-                          chip_.c_str());
+        return ridge_fail(err, RIDGE_INVALID, "metric %s is not known to chip %s", conf.name.back(), chip_.c_str());
     if (result != CUPTI_SUCCESS)
         return cupti_fail(err, api_, result, "cuptiProfilerHostConfigAddMetrics");
 

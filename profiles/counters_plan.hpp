@@ -45,14 +45,20 @@ struct plan {
 class planner
 {
   public:
-    ~planner() { close(); }
+    ~planner()
+    {
+        close();
+    }
     void open(const cupti_api *api, const char *chip);
     void close();
     /* RIDGE_ENVIRONMENT unless CUPTI lists the chip: the host API would otherwise fail later and less clearly. */
     int check_chip(ridge_error *err) const;
     /* RIDGE_INVALID names a metric that the chip does not have or that takes more than one pass by itself. */
     int find(const metric_group *group, plan **out, ridge_error *err);
-    const std::string &chip() const { return chip_; }
+    const std::string &chip() const
+    {
+        return chip_;
+    }
 
   private:
     void host_close(CUpti_Profiler_Host_Object *host) const;

@@ -15,17 +15,30 @@
 
 static const struct cupti_api *injected;
 
-static const struct {
+struct entry {
     const char *name;
     size_t offset;
-} entry[] = {
-#define ENTRY(name) {#name, offsetof(struct cupti_api, name)},
-    ENTRY(cuptiGetResultString) ENTRY(cuptiActivityRegisterCallbacks) ENTRY(cuptiActivityEnable)
-    ENTRY(cuptiActivityDisable) ENTRY(cuptiActivityFlushAll) ENTRY(cuptiActivityGetNextRecord)
-    ENTRY(cuptiActivityGetNumDroppedRecords) ENTRY(cuptiActivityPushExternalCorrelationId)
-    ENTRY(cuptiActivityPopExternalCorrelationId) CUPTI_COUNTER_CALLS(ENTRY)
-#undef ENTRY
 };
+
+#define ENTRY(name)                                                                                                    \
+    {                                                                                                                  \
+#name, offsetof(struct cupti_api, name)                                                                        \
+    }
+#define ENTRY_COMMA(name) ENTRY(name),
+static const struct entry activity_entry[] = {
+    ENTRY(cuptiGetResultString),
+    ENTRY(cuptiActivityRegisterCallbacks),
+    ENTRY(cuptiActivityEnable),
+    ENTRY(cuptiActivityDisable),
+    ENTRY(cuptiActivityFlushAll),
+    ENTRY(cuptiActivityGetNextRecord),
+    ENTRY(cuptiActivityGetNumDroppedRecords),
+    ENTRY(cuptiActivityPushExternalCorrelationId),
+    ENTRY(cuptiActivityPopExternalCorrelationId),
+};
+static const struct entry counter_entry[] = {CUPTI_COUNTER_CALLS(ENTRY_COMMA)};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static int current_context(void **ctx, size_t *device)
 {
@@ -36,8 +49,8 @@ static int current_context(void **ctx, size_t *device)
     if (result == cudaSuccess)
         result = cudaFree(NULL); /* makes the primary context current */
     if (result == cudaSuccess)
-        result = cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 4000, cudaEnableDefault,
-                                                  &found);
+        result =
+            cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", (void **)&get_current, 4000, cudaEnableDefault, &found);
     if (result == cudaSuccess)
         result = get_current ? get_current(ctx) : cudaErrorSymbolNotFound;
     *device = (size_t)ordinal;
@@ -60,12 +73,12 @@ static void *open_first(const char *const *name)
 static void *open_any(void)
 {
     static const char *const on_path[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL};
-    static const char *const pattern[] = {
-        "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*", "/usr/local/cuda/lib64/libcupti.so*",
-        "/usr/local/cuda*/lib/libcupti.so*",               "/usr/local/cuda*/lib64/libcupti.so*",
-        "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*"};
+    static const char *const pattern[] = {"/usr/local/cuda/extras/CUPTI/lib64/libcupti.so*",
+                                          "/usr/local/cuda/lib64/libcupti.so*", "/usr/local/cuda*/lib/libcupti.so*",
+                                          "/usr/local/cuda*/lib64/libcupti.so*",
+                                          "/usr/local/cuda*/extras/CUPTI/lib64/libcupti.so*"};
     void *library = open_first(on_path);
-    for (size_t i = 0; i < sizeof pattern / sizeof *pattern && !library; i++) {
+    for (size_t i = 0; i < COUNT(pattern) && !library; i++) {
         glob_t found;
         if (glob(pattern[i], 0, NULL, &found) == 0) {
             library = open_first((const char *const *)found.gl_pathv);
@@ -82,10 +95,29 @@ static void open_companions(void *library)
     char folder[4096], path[4096 + 32];
     if (dlinfo(library, RTLD_DI_ORIGIN, folder) != 0)
         return;
-    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+    for (size_t i = 0; i < COUNT(name); i++) {
         snprintf(path, sizeof path, "%s/%s", folder, name[i]);
         dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     }
+}
+
+static void load_entries(void *library, const struct entry *entry, size_t count, struct cupti_api *api)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *function = dlsym(library, entry[i].name);
+        memcpy((char *)api + entry[i].offset, &function, sizeof function);
+    }
+}
+
+static const char *first_missing(const struct entry *entry, size_t count, const struct cupti_api *api)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *function;
+        memcpy(&function, (const char *)api + entry[i].offset, sizeof function);
+        if (!function)
+            return entry[i].name;
+    }
+    return NULL;
 }
 
 int cupti_api_load(const char *path, struct cupti_api *api, struct ridge_error *err)
@@ -100,15 +132,14 @@ int cupti_api_load(const char *path, struct cupti_api *api, struct ridge_error *
                           "CUPTI library missing: no libcupti.so on the loader's path nor under /usr/local/cuda*; "
                           "install the toolkit's CUPTI package or name the file in RIDGE_CUPTI");
     open_companions(library);
-    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
-        void *function = dlsym(library, entry[i].name);
-        memcpy((char *)api + entry[i].offset, &function, sizeof function);
-    }
+    load_entries(library, activity_entry, COUNT(activity_entry), api);
+    load_entries(library, counter_entry, COUNT(counter_entry), api);
     api->current_context = current_context;
     api->synchronize = synchronize;
-    if (!api->cuptiActivityPushExternalCorrelationId || !api->cuptiGetResultString)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "CUPTI library unusable: %s is not CUPTI of CUDA 12 or later",
-                          path ? path : "libcupti.so");
+    const char *missing = first_missing(activity_entry, COUNT(activity_entry), api);
+    if (missing)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "CUPTI library unusable: %s is not CUPTI, it lacks %s",
+                          path ? path : "libcupti.so", missing);
     return RIDGE_OK;
 }
 
@@ -131,15 +162,11 @@ void cupti_api_inject(const struct cupti_api *api)
 
 int cupti_api_has_counters(const struct cupti_api *api, struct ridge_error *err)
 {
-    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
-        void *function;
-        memcpy(&function, (const char *)api + entry[i].offset, sizeof function);
-        if (!function)
-            return ridge_fail(err, RIDGE_ENVIRONMENT,
-                              "CUPTI library too old: it lacks %s; the range profiler came with CUDA 12.6",
-                              entry[i].name);
-    }
-    return RIDGE_OK;
+    const char *missing = first_missing(counter_entry, COUNT(counter_entry), api);
+    if (!missing)
+        return RIDGE_OK;
+    return ridge_fail(err, RIDGE_ENVIRONMENT,
+                      "CUPTI library too old: it lacks %s; the range profiler came with CUDA 12.6", missing);
 }
 
 #define HELD                                                                                                           \
@@ -156,8 +183,7 @@ static const struct {
     {CUPTI_ERROR_HARDWARE_BUSY, "profiler held by another tool: " HELD},
     {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED,
      "another CUPTI tool is attached to this process; run without Nsight Systems, Nsight Compute or a tracing library"},
-    {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED,
-     "no counters on this MIG instance: count on a GPU with MIG off"},
+    {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, "no counters on this MIG instance: count on a GPU with MIG off"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED,
      "no counters on this virtual GPU: profiling is not supported by its vGPU type"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES,
@@ -176,7 +202,7 @@ int cupti_fail(struct ridge_error *err, const struct cupti_api *api, int result,
     const char *text = NULL;
     if (api->cuptiGetResultString(result, &text) != CUPTI_SUCCESS || !text)
         text = "unknown result";
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    for (size_t i = 0; i < COUNT(reasons); i++)
         if (reasons[i].result == result)
             return ridge_fail(err, RIDGE_ENVIRONMENT, "%s (%s: %s)", reasons[i].reason, call, text);
     if (result == CUPTI_ERROR_UNKNOWN && strncmp(call, "cuptiRangeProfiler", 18) == 0)

@@ -17,7 +17,7 @@ struct nvml_api {
     int (*nvmlDeviceGetPowerManagementLimit)(void *device, unsigned *milliwatt);
     int (*nvmlDeviceGetTemperature)(void *device, int sensor, unsigned *celsius);
     int (*nvmlDeviceGetClockInfo)(void *device, int clock, unsigned *megahertz);
-    int (*nvmlDeviceGetCurrentClocksEventReasons)(void *device, unsigned long long *bits); /* may be NULL */
+    int (*nvmlDeviceGetCurrentClocksEventReasons)(void *device, unsigned long long *bits);    /* may be NULL */
     int (*nvmlDeviceGetCurrentClocksThrottleReasons)(void *device, unsigned long long *bits); /* its older name */
 };
 

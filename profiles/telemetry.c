@@ -24,7 +24,10 @@ static const struct {
     size_t offset;
     bool optional;
 } entry[] = {
-#define ENTRY(name, optional) {#name, offsetof(struct nvml_api, name), optional}
+#define ENTRY(name, optional)                                                                                          \
+    {                                                                                                                  \
+#name, offsetof(struct nvml_api, name), optional                                                               \
+    }
     ENTRY(nvmlInit_v2, false),
     ENTRY(nvmlShutdown, false),
     ENTRY(nvmlErrorString, false),
@@ -40,10 +43,15 @@ static const struct {
 };
 
 /* nvmlClocksEventReasons; bit 0 is "idle", which throttles nothing. */
-static const char *const reason[] = {
-    NULL,          "applications_clocks_setting", "sw_power_cap",        "hw_slowdown",
-    "sync_boost",  "sw_thermal_slowdown",         "hw_thermal_slowdown", "hw_power_brake_slowdown",
-    "display_clock_setting"};
+static const char *const reason[] = {NULL,
+                                     "applications_clocks_setting",
+                                     "sw_power_cap",
+                                     "hw_slowdown",
+                                     "sync_boost",
+                                     "sw_thermal_slowdown",
+                                     "hw_thermal_slowdown",
+                                     "hw_power_brake_slowdown",
+                                     "display_clock_setting"};
 
 int nvml_api_load(const char *library, struct nvml_api *api, struct ridge_error *err)
 {
@@ -80,8 +88,7 @@ int telemetry_open(const char *uuid, struct ridge_error *err)
     if (result != 0 || !state.device) {
         state.device = NULL;
         state.api.nvmlShutdown();
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "NVML has no device %s: %s", uuid,
-                          state.api.nvmlErrorString(result));
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "NVML has no device %s: %s", uuid, state.api.nvmlErrorString(result));
     }
     return RIDGE_OK;
 }

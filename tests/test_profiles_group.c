@@ -140,8 +140,10 @@ static void a_file_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(builtin_groups_load),     cmocka_unit_test(roofline_has_what_the_model_reads),
-        cmocka_unit_test(unknown_group_names_those_there_are), cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(builtin_groups_load),
+        cmocka_unit_test(roofline_has_what_the_model_reads),
+        cmocka_unit_test(unknown_group_names_those_there_are),
+        cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(a_file_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
