@@ -135,11 +135,10 @@ const struct ridge_family ridge_family_gemm_bf16 = {
     .cases = cases,
     .tolerance = {.rel = 0x1p-8,
                   .mag_rel = 0x1p-16,
-                  .source =
-                      "rel: rounding to BF16 is at most 2^-9 of the result, doubled. mag_rel: products are exact in "
-                      "FP32; 2^-16 = 128 u of the sum of absolute products with u = 2^-23, since tensor cores truncate "
-                      "when they accumulate: lambda sqrt(k) u (Higham and Mary, SIAM J. Sci. Comput. 41, 2019) with "
-                      "lambda = 1.5 at k = 7168"},
+                  .source = "rel: BF16 has 8 significant bits, so rounding the result is at most 2^-8 of it. mag_rel: "
+                            "products are exact in FP32; 2^-16 = 128 u of the sum of absolute products with u = 2^-23, "
+                            "since tensor cores truncate when they accumulate: lambda sqrt(k) u (Higham and Mary, SIAM "
+                            "J. Sci. Comput. 41, 2019) with lambda = 1.5 at k = 7168"},
     .fill = fill,
     .reference = reference,
     .work = work,

@@ -126,12 +126,12 @@ const struct ridge_family ridge_family_rope = {
     .check_dim = check_dims,
     .check_dims = sizeof check_dims / sizeof *check_dims,
     .cases = cases,
-    .tolerance =
-        {.rel = 0x1p-8,
-         .mag_rel = 0x1p-20,
-         .source = "rel: rounding to BF16 is at most 2^-9 of the result, doubled. mag_rel: cosine and sine rounded to "
-                   "FP32 and products and sum in FP32 are 3 u = 3 2^-24 of |x0| + |x1|, the rest for sincosf of a "
-                   "reduced angle; an angle formed in FP32 is off by up to position * 2^-24 and fails"},
+    .tolerance = {.rel = 0x1p-8,
+                  .mag_rel = 0x1p-20,
+                  .source =
+                      "rel: BF16 has 8 significant bits, so rounding the result is at most 2^-8 of it. mag_rel: cosine "
+                      "and sine rounded to FP32, products and sum in FP32: 3 2^-24 of |x0| + |x1|; the rest is for "
+                      "sincosf of a reduced angle. An angle formed in FP32 is off by up to position 2^-24 and fails"},
     .fill = fill,
     .reference = reference,
     .work = work,
