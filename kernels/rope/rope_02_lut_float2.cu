@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/rope/rope_lut.cuh"
+#include "kernels/rope/rope_lut_global.cuh"
 
 extern "C" const struct ridge_variant ridge_variant_rope_02_lut_float2 = {
     .idea = "table of (cos, sin) read as float2, x in 16-byte pieces, four heads a thread",

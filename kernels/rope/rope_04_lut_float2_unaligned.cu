@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/rope/rope_lut.cuh"
+#include "kernels/rope/rope_lut_global.cuh"
 
 extern "C" const struct ridge_variant ridge_variant_rope_04_lut_float2_unaligned = {
     .idea = "rope_02 on a table that is 8 but not 16 bytes aligned",

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/support/cublaslt.h"
+#include "kernels/support/launch.cuh"
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+
+enum { MAX_ALGORITHMS = 16, TIMED_CALLS = 5, WORKSPACE_BYTES = 32 << 20 };
+
+#define FUNCTIONS(X)                                                                                                   \
+    X(cublasLtGetVersion)                                                                                              \
+    X(cublasLtGetStatusString)                                                                                         \
+    X(cublasLtCreate)                                                                                                  \
+    X(cublasLtDestroy)                                                                                                 \
+    X(cublasLtMatmulDescCreate)                                                                                        \
+    X(cublasLtMatmulDescSetAttribute)                                                                                  \
+    X(cublasLtMatmulDescDestroy)                                                                                       \
+    X(cublasLtMatrixLayoutCreate)                                                                                      \
+    X(cublasLtMatrixLayoutDestroy)                                                                                     \
+    X(cublasLtMatmulPreferenceCreate)                                                                                  \
+    X(cublasLtMatmulPreferenceSetAttribute)                                                                            \
+    X(cublasLtMatmulPreferenceDestroy)                                                                                 \
+    X(cublasLtMatmulAlgoGetHeuristic)                                                                                  \
+    X(cublasLtMatmulAlgoConfigGetAttribute)                                                                            \
+    X(cublasLtMatmul)
+
+struct library {
+    char missing[512]; /* empty: all functions are there */
+#define MEMBER(name) decltype(&::name) name;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+static void *open_library(char *missing, size_t bytes)
+{
+    static const char *const candidates[] = {
+        "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so",
+        "/usr/local/cuda/lib/libcublasLt.so", "/usr/local/cuda-13.0/lib64/libcublasLt.so.13",
+        "/usr/local/cuda-13.0/lib/libcublasLt.so.13",
+    };
+    const char *named = getenv("RIDGE_CUBLASLT");
+    if (named && *named) {
+        void *handle = dlopen(named, RTLD_NOW | RTLD_LOCAL);
+        if (!handle)
+            snprintf(missing, bytes, "RIDGE_CUBLASLT: %s", dlerror());
+        return handle;
+    }
+    for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
+        void *handle = dlopen(candidates[i], RTLD_NOW | RTLD_LOCAL);
+        if (handle)
+            return handle;
+    }
+    snprintf(missing, bytes, "cuBLASLt not found: set RIDGE_CUBLASLT to the path of libcublasLt.so");
+    return NULL;
+}
+
+/* Loaded at the first use and kept until the process ends. */
+static const struct library *library()
+{
+    static const struct library loaded = [] {
+        struct library l = {};
+        void *handle = open_library(l.missing, sizeof l.missing);
+        if (!handle)
+            return l;
+#define LOAD(name)                                                                                                     \
+    l.name = (decltype(l.name))dlsym(handle, #name);                                                                   \
+    if (!l.name)                                                                                                       \
+        snprintf(l.missing, sizeof l.missing, "cuBLASLt has no function %s: set RIDGE_CUBLASLT to another", #name);
+        FUNCTIONS(LOAD)
+#undef LOAD
+        return l;
+    }();
+    return &loaded;
+}
+
+struct gemm {
+    cublasLtHandle_t handle;
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulPreference_t preference;
+    cublasLtMatmulAlgo_t algorithm;
+    char text[160];
+};
+
+static int failed(const struct ridge_call *call, cublasStatus_t status, const char *expression)
+{
+    if (status == CUBLAS_STATUS_SUCCESS)
+        return 0;
+    snprintf(call->error, call->error_bytes, "%s: %s", expression, library()->cublasLtGetStatusString(status));
+    return 1;
+}
+
+#define CUBLASLT(call, function, ...)                                                                                  \
+    do {                                                                                                               \
+        if (failed(call, library()->function(__VA_ARGS__), #function))                                                 \
+            return 1;                                                                                                  \
+    } while (0)
+
+/* The library is column-major: there D^T[n,m] = op(B)[n,k] A[k,m], where B lies as [k,n] and is transposed. */
+static int describe_operation(struct ridge_call *call, enum ridge_dtype dtype, struct gemm *gemm)
+{
+    const uint64_t m = (uint64_t)call->dim[0], n = (uint64_t)call->dim[1], k = (uint64_t)call->dim[2];
+    const cudaDataType_t type = dtype == RIDGE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+    const cublasOperation_t transposed = CUBLAS_OP_T;
+    const uint64_t workspace_bytes = WORKSPACE_BYTES;
+    CUBLASLT(call, cublasLtCreate, &gemm->handle);
+    CUBLASLT(call, cublasLtMatmulDescCreate, &gemm->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    CUBLASLT(call, cublasLtMatmulDescSetAttribute, gemm->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
+             sizeof transposed);
+    CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->b, type, k, n, (int64_t)k);
+    CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->a, type, k, m, (int64_t)k);
+    CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->d, type, n, m, (int64_t)n);
+    CUBLASLT(call, cublasLtMatmulPreferenceCreate, &gemm->preference);
+    CUBLASLT(call, cublasLtMatmulPreferenceSetAttribute, gemm->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+             &workspace_bytes, sizeof workspace_bytes);
+    return 0;
+}
+
+static cublasStatus_t multiply(const struct ridge_call *call, const struct gemm *gemm,
+                               const cublasLtMatmulAlgo_t *algorithm)
+{
+    static const float one = 1, zero = 0;
+    return library()->cublasLtMatmul(gemm->handle, gemm->operation, &one, call->buffer[1], gemm->b, call->buffer[0],
+                                     gemm->a, &zero, call->buffer[2], gemm->d, call->buffer[2], gemm->d, algorithm,
+                                     call->workspace, WORKSPACE_BYTES, ridge_stream(call));
+}
+
+/* Milliseconds of TIMED_CALLS calls after one that is not counted; *usable is false if the algorithm refuses. */
+static int time_algorithm(struct ridge_call *call, const struct gemm *gemm, const cublasLtMatmulAlgo_t *algorithm,
+                          const cudaEvent_t *event, float *ms, bool *usable)
+{
+    *usable = false;
+    for (int i = 0; i <= TIMED_CALLS; i++) {
+        if (i == 1)
+            RIDGE_CUDA(call, cudaEventRecord(event[0], ridge_stream(call)));
+        if (multiply(call, gemm, algorithm) != CUBLAS_STATUS_SUCCESS)
+            return 0;
+    }
+    RIDGE_CUDA(call, cudaEventRecord(event[1], ridge_stream(call)));
+    RIDGE_CUDA(call, cudaEventSynchronize(event[1]));
+    RIDGE_CUDA(call, cudaEventElapsedTime(ms, event[0], event[1]));
+    *usable = true;
+    return 0;
+}
+
+static uint32_t config(const cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute)
+{
+    uint32_t value = 0;
+    size_t written;
+    library()->cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, &value, sizeof value, &written);
+    return value;
+}
+
+static int choose_algorithm(struct ridge_call *call, struct gemm *gemm, const cudaEvent_t *event)
+{
+    cublasLtMatmulHeuristicResult_t proposed[MAX_ALGORITHMS];
+    int count = 0, best = -1;
+    float best_ms = 0;
+    CUBLASLT(call, cublasLtMatmulAlgoGetHeuristic, gemm->handle, gemm->operation, gemm->b, gemm->a, gemm->d, gemm->d,
+             gemm->preference, MAX_ALGORITHMS, proposed, &count);
+    for (int i = 0; i < count; i++) {
+        float ms;
+        bool usable;
+        if (time_algorithm(call, gemm, &proposed[i].algo, event, &ms, &usable))
+            return 1;
+        if (usable && (best < 0 || ms < best_ms)) {
+            best = i;
+            best_ms = ms;
+        }
+    }
+    if (best < 0) {
+        snprintf(call->error, call->error_bytes, "none of the %d algorithms cuBLASLt proposes runs", count);
+        return 1;
+    }
+    gemm->algorithm = proposed[best].algo;
+    const size_t version = library()->cublasLtGetVersion();
+    snprintf(gemm->text, sizeof gemm->text,
+             "cuBLASLt %zu.%zu.%zu, algorithm %d of %d: id %u, tile %u, stages %u, split-k %u", version / 10000,
+             version / 100 % 100, version % 100, best + 1, count, config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_ID),
+             config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
+             config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+             config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
+    return 0;
+}
+
+extern "C" const char *cublaslt_unsupported(const int64_t *dim, const struct ridge_device *device)
+{
+    (void)dim;
+    (void)device;
+    return *library()->missing ? library()->missing : NULL;
+}
+
+extern "C" size_t cublaslt_workspace_bytes(const int64_t *dim, const struct ridge_device *device)
+{
+    (void)dim;
+    (void)device;
+    return WORKSPACE_BYTES;
+}
+
+extern "C" int cublaslt_setup(struct ridge_call *call, enum ridge_dtype dtype, void **state)
+{
+    cudaEvent_t event[2] = {};
+    int status = 1;
+    struct gemm *gemm = (struct gemm *)calloc(1, sizeof *gemm);
+    if (!gemm) {
+        snprintf(call->error, call->error_bytes, "out of memory");
+        return 1;
+    }
+    if (describe_operation(call, dtype, gemm))
+        goto out;
+    for (int i = 0; i < 2; i++)
+        if (ridge_cuda_status(call, cudaEventCreate(&event[i]), __FILE__, __LINE__, "cudaEventCreate"))
+            goto out;
+    status = choose_algorithm(call, gemm, event);
+out:
+    for (int i = 0; i < 2; i++)
+        if (event[i])
+            cudaEventDestroy(event[i]);
+    if (status) {
+        cublaslt_teardown(gemm);
+        gemm = NULL;
+    }
+    *state = gemm;
+    return status;
+}
+
+extern "C" int cublaslt_launch(const struct ridge_call *call)
+{
+    const struct gemm *gemm = (const struct gemm *)call->state;
+    return failed(call, multiply(call, gemm, &gemm->algorithm), "cublasLtMatmul");
+}
+
+extern "C" const char *cublaslt_describe(void *state)
+{
+    return state ? ((const struct gemm *)state)->text : "";
+}
+
+extern "C" void cublaslt_teardown(void *state)
+{
+    struct gemm *gemm = (struct gemm *)state;
+    if (!gemm)
+        return;
+    if (gemm->preference)
+        library()->cublasLtMatmulPreferenceDestroy(gemm->preference);
+    if (gemm->a)
+        library()->cublasLtMatrixLayoutDestroy(gemm->a);
+    if (gemm->b)
+        library()->cublasLtMatrixLayoutDestroy(gemm->b);
+    if (gemm->d)
+        library()->cublasLtMatrixLayoutDestroy(gemm->d);
+    if (gemm->operation)
+        library()->cublasLtMatmulDescDestroy(gemm->operation);
+    if (gemm->handle)
+        library()->cublasLtDestroy(gemm->handle);
+    free(gemm);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* D[m,n] = A[m,k] B[n,k]^T of row-major operands through cuBLASLt, found at run time: $RIDGE_CUBLASLT, then the
+ * loader's path, then the toolkit's folders. FP32 accumulation, TF32 off. The functions have the signatures of the
+ * members of struct ridge_variant; buffers are a, b, d. */
+#ifndef RIDGE_SUPPORT_CUBLASLT_H
+#define RIDGE_SUPPORT_CUBLASLT_H
+
+#include "kernels/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NULL, or why the library cannot be used. */
+const char *cublaslt_unsupported(const int64_t *dim, const struct ridge_device *device);
+
+size_t cublaslt_workspace_bytes(const int64_t *dim, const struct ridge_device *device);
+
+/* All three operands are of `dtype`: RIDGE_F32 or RIDGE_BF16. Times the algorithms the heuristic proposes (16 at most)
+ * on call's buffers and keeps the fastest; *state then owns the library's descriptors. */
+int cublaslt_setup(struct ridge_call *call, enum ridge_dtype dtype, void **state);
+
+int cublaslt_launch(const struct ridge_call *call);
+const char *cublaslt_describe(void *state);
+void cublaslt_teardown(void *state);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
