@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-/* A slab of K of both operands is packed at once: KC x columns of B fill about the L1 cache, MC x KC of A half of an L2
- * cache of 512 KiB. MC and NC are multiples of every tile below. */
-enum { KC = 256, MC = 144, NC = 256 };
+/* A slab of K of both operands is packed at once: a panel of B (KC x 32) fills the L1 cache, MC x KC of A a part of L2.
+ * MC and NC are multiples of every tile below. */
+enum { KC = 384, MC = 144, NC = 256 };
 
 /* The tile of D stays in registers: ROWS x WIDTH vectors, ROWS broadcasts of A and WIDTH loads of B a step. */
 #define MICRO_KERNEL(isa, attributes, bytes, ROWS, WIDTH)                                                              \
