@@ -25,6 +25,8 @@ for path in files:
         continue
     with open(path) as file:
         for number, line in enumerate(file, 1):
+            if path.startswith("tests/") and not line.endswith("\n"):
+                continue  # a partial last line, as a stopped run leaves it
             records += 1
             try:
                 errors = list(check.iter_errors(json.loads(line)))

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "bench/sampler.h"
-#include "bench/stats.h"
+#include "base/stats.h"
 
 struct clock {
     uint64_t random;

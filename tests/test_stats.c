@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "bench/stats.h"
+#include "base/stats.h"
 
 #define ASSERT_NEAR(value, expected, tolerance)                                                                        \
     do {                                                                                                               \
