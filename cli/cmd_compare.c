@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/record.h"
+#include "reports/compare.h"
+
+struct compare_args {
+    const char *base, *now, *junit, *markdown;
+    double threshold_percent;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct compare_args *args = state->input;
+    char *end = NULL;
+    switch (key) {
+    case 't':
+        args->threshold_percent = strtod(arg, &end);
+        if (end == arg || *end || !(args->threshold_percent >= 0.0 && args->threshold_percent < 100.0))
+            argp_error(state, "--threshold=%s: a percentage from 0 to below 100 is needed", arg);
+        return 0;
+    case 'j':
+        args->junit = arg;
+        return 0;
+    case 'm':
+        args->markdown = arg;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (args->now)
+            argp_error(state, "'%s' is one file too many: BASE and NEW are compared", arg);
+        *(args->base ? &args->now : &args->base) = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!args->now)
+            argp_error(state, "two record files are needed: BASE and NEW");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static int close_written(FILE *out, const char *path, struct ridge_error *err)
+{
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    return RIDGE_OK;
+}
+
+static int write_files(const struct comparison *comparison, const struct compare_args *args, struct ridge_error *err)
+{
+    int status = RIDGE_OK;
+    if (args->junit) {
+        FILE *out = fopen(args->junit, "w");
+        if (!out)
+            return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", args->junit, strerror(errno));
+        compare_junit(comparison, out);
+        status = close_written(out, args->junit, err);
+    }
+    if (args->markdown && !status) {
+        FILE *out = fopen(args->markdown, "w");
+        if (!out)
+            return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", args->markdown, strerror(errno));
+        status = compare_markdown(comparison, out, err);
+        int closed = close_written(out, args->markdown, status ? NULL : err);
+        status = status ? status : closed;
+    }
+    return status;
+}
+
+int cmd_compare(int argc, char **argv, struct ridge_error *err)
+{
+    static const struct argp_option options[] = {
+        {"threshold", 't', "PCT", 0, "what counts as a difference (default 2 %)", 0},
+        {"junit", 'j', "FILE", 0, "also write JUnit XML", 0},
+        {"markdown", 'm', "FILE", 0, "also write a Markdown summary", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "BASE NEW",
+        "Compares two record files pair by pair (variant, shape, mode, device).\v"
+        "A pair is slower when the whole interval of new / base lies above 1 + threshold. Slower with the same device "
+        "code is environment and no regression. Another unit of the same GPU model or another driver patch is compared "
+        "by ratio to the vendor variant of the family.\n"
+        "Exit codes, the first that applies: 2 invalid input, 4 not comparable (GPU model, driver branch, clock, "
+        "nothing in common), 1 regression, 3 more than 5 % of the pairs inconclusive, 0 no regression.",
+        NULL, NULL, NULL};
+    struct compare_args args = {.threshold_percent = 2.0};
+    struct record_list base = {0}, now = {0};
+    struct comparison comparison = {0};
+    if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
+        return ridge_fail(err, RIDGE_INVALID, "compare: invalid arguments");
+    int status = record_list_read(&base, &args.base, 1, err);
+    if (!status)
+        status = record_list_read(&now, &args.now, 1, err);
+    if (!status)
+        status = compare_build(&comparison, &base, &now, args.threshold_percent / 100.0, err);
+    if (status)
+        goto out;
+    status = compare_print(&comparison, stdout, err);
+    if (!status)
+        status = write_files(&comparison, &args, err);
+    if (!status)
+        status = compare_status(&comparison, err);
+out:
+    compare_free(&comparison);
+    record_list_free(&base);
+    record_list_free(&now);
+    return status;
+}
