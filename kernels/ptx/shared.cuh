@@ -19,11 +19,20 @@ static __device__ __forceinline__ void fence_proxy_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* 9.7.9.8 (ld), not moved or merged by the compiler. */
+/* 9.7.9.8 (ld). ptxas may merge equal loads with no store between them; the volatile form is loaded every time. */
 static __device__ __forceinline__ uint4 ld_shared_v4(uint32_t address)
 {
     uint4 v;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address));
+    return v;
+}
+
+static __device__ __forceinline__ uint4 ld_shared_volatile_v4(uint32_t address)
+{
+    uint4 v;
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
                  : "r"(address));
     return v;
