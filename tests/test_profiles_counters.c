@@ -68,7 +68,8 @@ static int teardown(void **state)
     return 0;
 }
 
-#define PASS "SetConfig prepare sync Start Push launch Pop sync Stop Decode Evaluate "
+/* CUPTI 13.0 on an H200: one object takes one configuration, and SetConfig needs the size asked for before it. */
+#define PASS "Enable Size SetConfig prepare sync Start Push launch Pop sync Stop Decode Evaluate Disable "
 
 static void values_come_back_by_name(void **state)
 {
@@ -77,7 +78,7 @@ static void values_come_back_by_name(void **state)
     assert_int_equal(counters_open(NULL, NULL), RIDGE_OK);
     fake.log[0] = '\0';
     assert_int_equal(counters_collect(&group, &work, &result, NULL), RIDGE_OK);
-    assert_string_equal(fake.log, "Enable " PASS PASS PASS "Disable ");
+    assert_string_equal(fake.log, PASS PASS PASS);
     assert_int_equal(result.count, 5);
     assert_int_equal(result.passes, 3);
     for (size_t i = 0; i < result.count; i++)
