@@ -84,14 +84,18 @@ int cmd_compare(int argc, char **argv, struct ridge_error *err)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "BASE NEW",
+        options,
+        parse,
+        "BASE NEW",
         "Compares two record files pair by pair (variant, shape, mode, device).\v"
         "A pair is slower when the whole interval of new / base lies above 1 + threshold. Slower with the same device "
         "code is environment and no regression. Another unit of the same GPU model or another driver patch is compared "
         "by ratio to the vendor variant of the family.\n"
         "Exit codes, the first that applies: 2 invalid input, 4 not comparable (GPU model, driver branch, clock, "
         "nothing in common), 1 regression, 3 more than 5 % of the pairs inconclusive, 0 no regression.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct compare_args args = {.threshold_percent = 2.0};
     struct record_list base = {0}, now = {0};
     struct comparison comparison = {0};

@@ -74,10 +74,14 @@ int cmd_report(int argc, char **argv, struct ridge_error *err)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "RECORDS...",
+        options,
+        parse,
+        "RECORDS...",
         "Prints a ladder table per family: time, rates, bound, share of the roof, speed-ups.\v"
         "RECORDS are files of JSON lines as `ridge bench --json` writes them; - is standard input.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct report_args args = {0};
     struct record_list list = {0};
     struct report report = {0};

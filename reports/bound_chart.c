@@ -60,8 +60,8 @@ static json_t *chart_json(const struct report *report, const struct report_devic
         for (size_t i = begin; i < end; i++)
             if (family->row[i].state == ROW_OK && family->row[i].roof_share > 0.0)
                 json_array_append_new(rows, row_json(&family->row[i]));
-        json_t *group = json_pack("{s:s, s:s, s:o}", "shape", family->row[begin].shape, "mode",
-                                  family->row[begin].mode, "rows", rows);
+        json_t *group = json_pack("{s:s, s:s, s:o}", "shape", family->row[begin].shape, "mode", family->row[begin].mode,
+                                  "rows", rows);
         if (json_array_size(rows))
             json_array_append(groups, group);
         json_decref(group);
@@ -102,9 +102,9 @@ static int run_program(char *const *argv, bool quiet)
 
 const char *python_with_matplotlib(void)
 {
-    const char *const candidates[] = {
-        getenv("RIDGE_PYTHON"), "python3",    "/usr/bin/python3", "python3.14", "python3.13",
-        "python3.12",           "python3.11", "python3.10",       "python3.9"};
+    const char *const candidates[] = {getenv("RIDGE_PYTHON"), "python3",    "/usr/bin/python3",
+                                      "python3.14",           "python3.13", "python3.12",
+                                      "python3.11",           "python3.10", "python3.9"};
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; i++) {
         char *argv[] = {(char *)candidates[i], "-c", "import matplotlib", NULL};
         if (candidates[i] && *candidates[i] && run_program(argv, true) == 0)

@@ -7,15 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWEST_SAMPLES = 6 }; /* the fewest whose range covers the median with 95 % */
+enum { FEWEST_SAMPLES = 6 };           /* the fewest whose range covers the median with 95 % */
 static const double error_rate = 0.05; /* of all intervals together */
 
 const char *verdict_name(enum verdict verdict)
 {
-    static const char *const names[VERDICT_COUNT] = {
-        [VERDICT_BROKEN] = "BROKEN",   [VERDICT_SLOWER] = "SLOWER", [VERDICT_NOT_COMPARABLE] = "not comparable",
-        [VERDICT_INCONCLUSIVE] = "inconclusive", [VERDICT_FASTER] = "faster", [VERDICT_SAME] = "same",
-        [VERDICT_REFERENCE] = "reference"};
+    static const char *const names[VERDICT_COUNT] = {[VERDICT_BROKEN] = "BROKEN",
+                                                     [VERDICT_SLOWER] = "SLOWER",
+                                                     [VERDICT_NOT_COMPARABLE] = "not comparable",
+                                                     [VERDICT_INCONCLUSIVE] = "inconclusive",
+                                                     [VERDICT_FASTER] = "faster",
+                                                     [VERDICT_SAME] = "same",
+                                                     [VERDICT_REFERENCE] = "reference"};
     return names[verdict];
 }
 
@@ -149,9 +152,9 @@ static const struct pair *vendor_of(const struct comparison *c, const struct pai
 {
     for (size_t i = 0; i < c->pairs; i++) {
         const struct pair *v = &c->pair[i];
-        if (v->verdict != VERDICT_BROKEN && v->verdict != VERDICT_NOT_COMPARABLE && v->raw.low > 0.0 &&
-            v->vendor && strcmp(v->family, p->family) == 0 && strcmp(v->shape, p->shape) == 0 &&
-            strcmp(v->mode, p->mode) == 0 && same(v->now, p->now, "device.name"))
+        if (v->verdict != VERDICT_BROKEN && v->verdict != VERDICT_NOT_COMPARABLE && v->raw.low > 0.0 && v->vendor &&
+            strcmp(v->family, p->family) == 0 && strcmp(v->shape, p->shape) == 0 && strcmp(v->mode, p->mode) == 0 &&
+            same(v->now, p->now, "device.name"))
             return v;
     }
     return NULL;
@@ -228,9 +231,10 @@ static void list_only(json_t *names, const json_t *record, const json_t *other)
     const char *reason = other ? record_string(other, "reason") : NULL;
     char *key = record_key(record);
     if (key)
-        json_array_append_new(names, !other ? json_string(key)
-                                            : json_sprintf("%s (other side: %s, %s)", key,
-                                                           record_string(other, "status"), reason ? reason : "no reason"));
+        json_array_append_new(names, !other
+                                         ? json_string(key)
+                                         : json_sprintf("%s (other side: %s, %s)", key, record_string(other, "status"),
+                                                        reason ? reason : "no reason"));
     free(key);
 }
 
@@ -327,8 +331,8 @@ static int by_verdict(const void *left, const void *right)
     return order ? order : strcmp(a->mode, b->mode);
 }
 
-int compare_build(struct comparison *c, const struct record_list *base, const struct record_list *now,
-                  double threshold, struct ridge_error *err)
+int compare_build(struct comparison *c, const struct record_list *base, const struct record_list *now, double threshold,
+                  struct ridge_error *err)
 {
     *c = (struct comparison){.threshold = threshold};
     c->pair = calloc(now->count ? now->count : 1, sizeof *c->pair);

@@ -14,20 +14,20 @@
 #include "base/stats.h"
 #include "bench/record.h"
 
-enum verdict { /* in the order in which they are listed */
-    VERDICT_BROKEN, /* measured in base, failed in new */
-    VERDICT_SLOWER,
-    VERDICT_NOT_COMPARABLE,
-    VERDICT_INCONCLUSIVE,
-    VERDICT_FASTER,
-    VERDICT_SAME,
-    VERDICT_REFERENCE, /* the vendor variant to which the others are taken relative */
-    VERDICT_COUNT
+enum verdict {                 /* in the order in which they are listed */
+               VERDICT_BROKEN, /* measured in base, failed in new */
+               VERDICT_SLOWER,
+               VERDICT_NOT_COMPARABLE,
+               VERDICT_INCONCLUSIVE,
+               VERDICT_FASTER,
+               VERDICT_SAME,
+               VERDICT_REFERENCE, /* the vendor variant to which the others are taken relative */
+               VERDICT_COUNT
 };
 const char *verdict_name(enum verdict verdict);
 
 struct pair {
-    const json_t *base, *now; /* borrowed */
+    const json_t *base, *now;             /* borrowed */
     const char *family, *variant, *shape; /* variant: "gemm_f32_02_smem_tile" */
     char mode[160];
     bool vendor; /* label 90 to 99 */

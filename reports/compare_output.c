@@ -61,8 +61,8 @@ char *compare_summary(const struct comparison *c)
     fprintf(out, "; %zu only in BASE, %zu only in NEW", json_array_size(c->only_base), json_array_size(c->only_now));
     if (c->skipped)
         fprintf(out, ", %zu skipped, failed or too short for the timer in both", c->skipped);
-    fprintf(out, ". Threshold %s; intervals hold together at 95 %%, each at %.8g %%.",
-            format_percent(c->threshold).s, 100.0 * c->level);
+    fprintf(out, ". Threshold %s; intervals hold together at 95 %%, each at %.8g %%.", format_percent(c->threshold).s,
+            100.0 * c->level);
     if (fclose(out)) {
         free(text);
         return NULL;
@@ -153,7 +153,8 @@ int compare_markdown(const struct comparison *c, FILE *out, struct ridge_error *
     struct ridge_error reason = {""};
     int code = compare_status(c, &reason);
     char *summary = compare_summary(c);
-    fprintf(out, "## Performance comparison: %s\n\n%s\n\n", code ? reason.text : "no regression", summary ? summary : "");
+    fprintf(out, "## Performance comparison: %s\n\n%s\n\n", code ? reason.text : "no regression",
+            summary ? summary : "");
     free(summary);
     struct grid grid = pair_grid(c, false, true);
     int status = grid.cells ? grid_print_markdown(&grid, out, err) : RIDGE_OK;

@@ -27,8 +27,8 @@ static int print_device(const struct report_device *device, FILE *out, struct ri
     int status = RIDGE_OK;
     for (size_t i = 0; i < device->families && !status; i++) {
         const struct report_family *family = &device->family[i];
-        status = print_family(family, table_family(family, device->host), text_of(" (%s)", family_axes(family).s).s, device, out,
-                              err);
+        status = print_family(family, table_family(family, device->host), text_of(" (%s)", family_axes(family).s).s,
+                              device, out, err);
     }
     if (!status && device->ceilings.rows)
         status = print_family(&device->ceilings, table_ceiling_rows(device), "", device, out, err);
@@ -36,8 +36,7 @@ static int print_device(const struct report_device *device, FILE *out, struct ri
         return status;
     struct grid grid = table_ceilings(device);
     if (grid.cells)
-        fprintf(out, "roofs of %s%s%s\n", device->name, device->spec_name[0] ? ", specified: " : "",
-                device->spec_name);
+        fprintf(out, "roofs of %s%s%s\n", device->name, device->spec_name[0] ? ", specified: " : "", device->spec_name);
     status = print_grid(&grid, out, err);
     if (device->spec_note[0])
         fprintf(out, "  no specified roofs: %s\n", device->spec_note);

@@ -56,8 +56,7 @@ static char *distinct(const struct report_device *device, const char *path)
     FILE *out = open_memstream(&text, &bytes);
     const char *name;
     json_t *ignored;
-    json_object_foreach(seen, name, ignored) if (out)
-        fprintf(out, "%s%s", ftell(out) ? ", " : "", name);
+    json_object_foreach(seen, name, ignored) if (out) fprintf(out, "%s%s", ftell(out) ? ", " : "", name);
     if (out)
         fclose(out);
     json_decref(seen);

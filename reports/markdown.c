@@ -40,8 +40,7 @@ static void write_image(FILE *out, const char *dir, const char *name, const char
 static int is_roofline(const struct dirent *entry)
 {
     const char *dot = strrchr(entry->d_name, '.');
-    return strncmp(entry->d_name, "roofline_", 9) == 0 && dot &&
-           (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0);
+    return strncmp(entry->d_name, "roofline_", 9) == 0 && dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0);
 }
 
 static void write_rooflines(FILE *out, const char *dir)
@@ -53,8 +52,7 @@ static void write_rooflines(FILE *out, const char *dir)
         fputs("## Rooflines\n\nMeasured roofs are solid, specified ones dashed.\n\n", out);
     for (int i = 0; i < count; i++) {
         char name[256];
-        snprintf(name, sizeof name, "%.*s", (int)(strrchr(entry[i]->d_name, '.') - entry[i]->d_name),
-                 entry[i]->d_name);
+        snprintf(name, sizeof name, "%.*s", (int)(strrchr(entry[i]->d_name, '.') - entry[i]->d_name), entry[i]->d_name);
         if (strcmp(name, before) != 0)
             write_image(out, dir, name, name);
         memcpy(before, name, sizeof before);
@@ -155,7 +153,8 @@ static int write_device(const struct report *report, const struct report_device 
 
 static const char legend[] =
     "## How to read the tables\n\n"
-    "- time: median by the clock named; by kernel clock: the same from device activity records, without what events add."
+    "- time: median by the clock named; by kernel clock: the same from device activity records, without what events "
+    "add."
     " spread: half of the 95 % interval of the median.\n"
     "- FLOP/s and GB/s (1e9 bytes): useful work and compulsory memory traffic over the time.\n"
     "- bound: the resource whose ceiling gives the longest least time for the issued work; of roof: that least time"
@@ -163,7 +162,8 @@ static const char legend[] =
     " less time it needs.\n"
     "- !: above the roof by more than the noise of the ceilings, so work or ceiling is wrong; never the fastest step.\n"
     "- mode: cache/launch/power/inputs.\n"
-    "- over step before: speed-up over the step before in the ladder, same shape and mode. of library: time of the fastest"
+    "- over step before: speed-up over the step before in the ladder, same shape and mode. of library: time of the "
+    "fastest"
     " vendor-library variant over the time. Both by kernel clock where both have it.\n"
     "- Ceilings are those measured in these records; specified figures fill the gaps.\n";
 

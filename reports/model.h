@@ -37,15 +37,15 @@ struct report_row {
     const char *clock; /* time.clock */
     double spread;     /* relative: half of the 95 % interval, or MAD where there is no interval */
 
-    double flop_s, byte_s;      /* useful FLOP (all kinds) and compulsory HBM bytes per second; NaN without work */
-    struct bound bound;  /* of the issued work */
-    double roof_share;   /* its floor over the time: share of the roof that binds */
-    double useful_share; /* the same for the useful work */
-    bool above_roof;     /* the work or the ceiling is wrong */
+    double flop_s, byte_s; /* useful FLOP (all kinds) and compulsory HBM bytes per second; NaN without work */
+    struct bound bound;    /* of the issued work */
+    double roof_share;     /* its floor over the time: share of the roof that binds */
+    double useful_share;   /* the same for the useful work */
+    bool above_roof;       /* the work or the ceiling is wrong */
 
-    double speedup;                 /* over `over`; NaN if there is none */
-    const struct report_row *over;  /* the nearest earlier step that was timed */
-    double vendor_share;            /* time of `library` over this time */
+    double speedup;                   /* over `over`; NaN if there is none */
+    const struct report_row *over;    /* the nearest earlier step that was timed */
+    double vendor_share;              /* time of `library` over this time */
     const struct report_row *library; /* the fastest vendor variant */
 };
 
@@ -59,8 +59,8 @@ struct report_device {
     const char *name, *profile, *driver, *cuda, *uuid;
     bool host;
     struct ceilings measured, specified, merged;
-    char spec_name[64]; /* device whose file gave `specified`; "" if none */
-    char spec_note[600]; /* why there is none; "" otherwise */
+    char spec_name[64];           /* device whose file gave `specified`; "" if none */
+    char spec_note[600];          /* why there is none; "" otherwise */
     const struct report_row *row; /* all rows of the device */
     size_t rows;
     struct report_family *family; /* ladder families; points into report.family */

@@ -87,8 +87,7 @@ static void write_collected(FILE *out, const char *prefix, json_t *notes, size_t
         if (!json_is_string(json_array_get(list, 0)))
             fprintf(out, "%zu of %zu measurements", rows, all);
         else
-            json_array_foreach(list, i, name)
-                fprintf(out, "%s%s", i ? ", " : "", json_string_value(name));
+            json_array_foreach(list, i, name) fprintf(out, "%s%s", i ? ", " : "", json_string_value(name));
         fputc('\n', out);
     }
 }

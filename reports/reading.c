@@ -46,7 +46,8 @@ static void write_bound(FILE *out, const struct report_row *best)
                 " slots, or a demand that the work does not declare.",
                 label, share.s);
     else if (bound->first == RES_WAVE)
-        fprintf(out, " It is bound by %s with a partly filled last wave, which lengthens the floor %s: %s of that roof.",
+        fprintf(out,
+                " It is bound by %s with a partly filled last wave, which lengthens the floor %s: %s of that roof.",
                 second ? resource_label(bound->second) : "its tiles", format_factor(bound->wave).s, share.s);
     else
         fprintf(out, " It is bound by %s: %s of that roof.", label, share.s);
@@ -77,8 +78,8 @@ static void write_gain(FILE *out, const struct report_row *row, size_t rows)
         if (row[i].speedup > 1.0 + equal && (!most || row[i].speedup > most->speedup))
             most = &row[i];
     if (most)
-        fprintf(out, "- Largest gain: `%s` is %s faster than `%s` (%s).\n", most->label,
-                format_factor(most->speedup).s, most->over->label, idea(most));
+        fprintf(out, "- Largest gain: `%s` is %s faster than `%s` (%s).\n", most->label, format_factor(most->speedup).s,
+                most->over->label, idea(most));
     for (size_t i = 0; i < rows; i++)
         if (row[i].speedup < 1.0 - equal)
             fprintf(out, "- Lost: `%s` takes %s the time of `%s` (%s).\n", row[i].label,
@@ -135,8 +136,9 @@ static void write_range(FILE *out, const struct report_family *family)
             high = best;
     }
     if (groups > 1)
-        fprintf(out, "- Over %zu shapes and modes the fastest step reaches from %s (%s, `%s`, %s) to %s (%s, `%s`, %s)"
-                     " of the roof that binds it.\n",
+        fprintf(out,
+                "- Over %zu shapes and modes the fastest step reaches from %s (%s, `%s`, %s) to %s (%s, `%s`, %s)"
+                " of the roof that binds it.\n",
                 groups, format_percent(low->roof_share).s, low->shape, low->label, resource_name(low->bound.first),
                 format_percent(high->roof_share).s, high->shape, high->label, resource_name(high->bound.first));
 }

@@ -106,8 +106,8 @@ static void ladder_cells(struct grid *grid, const struct report_row *row, double
     else
         grid_cell(grid, "-");
     if (row->over && row->over->step != row->step - 1)
-        cell(grid, text_of("%s over %s%02d", format_factor(row->speedup).s, row->host_ladder ? "h" : "",
-                           row->over->step));
+        cell(grid,
+             text_of("%s over %s%02d", format_factor(row->speedup).s, row->host_ladder ? "h" : "", row->over->step));
     else
         cell(grid, format_factor(row->speedup));
     cell(grid, row->library == row ? text_of("library") : format_percent(row->vendor_share));
@@ -259,6 +259,7 @@ static void count_row(struct grid *grid, const struct report_row *row)
     } kinds[] = {
         {"DRAM bytes read", "bytes_hbm_read", "B", "dram__bytes_read.sum"},
         {"DRAM bytes written", "bytes_hbm_write", "B", "dram__bytes_write.sum"},
+        {"L2 bytes", "bytes_l2", "B", "lts__t_bytes.sum"},
         {"tensor BF16", "flop_bf16", "FLOP", "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum"},
         {"tensor FP8", "flop_fp8", "FLOP", "sm__ops_path_tensor_src_fp8_sparsity_off.sum"},
     };

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# ridge compare and ridge report on the command line: exit codes, messages, JUnit, Markdown.
+set -u
+fixtures=$(cd "${RIDGE_SOURCE:-.}/tests/fixtures" && pwd)
+ridge=${RIDGE:?path of the binary}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$fixtures/.." || exit 1 # the fixture names its device file relative to here
+base=fixtures/report_ladder.jsonl
+failures=0
+
+# expect CODE TEXT COMMAND...: exit code, and TEXT somewhere in the output
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    "$@" >"$dir/out" 2>&1
+    got=$?
+    if [ "$got" -ne "$code" ] || ! grep -qF -- "$text" "$dir/out"; then
+        echo "FAILED: $* gave $got, expected $code and '$text'"
+        head -20 "$dir/out"
+        failures=$((failures + 1))
+    fi
+}
+
+only_gpu() { grep '"kind": "cuda"' "$base" | grep -v time_u$; }
+
+expect 0 "27 pairs: 27 same" "$ridge" compare "$base" "$base" --threshold 5
+only_gpu | sed 's/"cubin_xxh64": "[0-9a-f]*"/"cubin_xxh64": "feedfeedfeedfeed"/' |
+    awk '/"02_smem_tile"/ { # a slower 02: every figure of its time in a larger unit
+            while (match($0, /"samples_ns": \[[^]]*\]/)) {
+                list = substr($0, RSTART + 15, RLENGTH - 16); head = substr($0, 1, RSTART - 1)
+                tail = substr($0, RSTART + RLENGTH); n = split(list, s, ", "); out = ""
+                for (i = 1; i <= n; i++) out = out (i > 1 ? ", " : "") s[i] * 1.05
+                $0 = head "\"samples\": [" out "]" tail
+            }
+            gsub(/"samples":/, "\"samples_ns\":")
+         } { print }' >"$dir/slower.jsonl"
+expect 1 "SLOWER" "$ridge" compare "$base" "$dir/slower.jsonl" --junit "$dir/junit.xml" --markdown "$dir/summary.md"
+expect 0 'failures="2"' cat "$dir/junit.xml"
+expect 0 "regression: 2 slower" cat "$dir/summary.md"
+expect 0 "only in BASE: gemm_f32_h01_naive" "$ridge" compare "$base" "$dir/slower.jsonl" --threshold 10
+if command -v xmllint >/dev/null; then
+    xmllint --noout "$dir/junit.xml" || failures=$((failures + 1))
+elif command -v python3 >/dev/null; then
+    python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$dir/junit.xml" || failures=$((failures + 1))
+fi
+
+only_gpu | sed 's/"name": "NVIDIA H200"/"name": "NVIDIA H20"/' >"$dir/h20.jsonl"
+expect 4 "device.name" "$ridge" compare "$base" "$dir/h20.jsonl"
+only_gpu | sed 's/"driver": "580[^"]*"/"driver": "570.86"/' >"$dir/branch.jsonl"
+expect 4 "driver branch 580 against 570" "$ridge" compare "$base" "$dir/branch.jsonl"
+only_gpu | sed 's/GPU-0[^"]*/GPU-1/' >"$dir/unit.jsonl"
+expect 0 "another unit of NVIDIA H200" "$ridge" compare "$base" "$dir/unit.jsonl"
+: >"$dir/empty.jsonl"
+expect 4 "nothing to compare" "$ridge" compare "$base" "$dir/empty.jsonl"
+
+# Bad input. 2 comes before 4.
+sed 's|ridgeline.record/1|ridgeline.record/9|' "$dir/h20.jsonl" >"$dir/schema.jsonl"
+expect 2 "schema" "$ridge" compare "$base" "$dir/schema.jsonl"
+printf 'not a record\nat all\n' >"$dir/text"
+for command in "compare $base" report; do
+    # shellcheck disable=SC2086
+    expect 2 "$dir/text" "$ridge" $command "$dir/text"
+    # shellcheck disable=SC2086
+    expect 2 "$dir/missing" "$ridge" $command "$dir/missing"
+done
+expect 2 "no-such-option" "$ridge" compare --no-such-option "$base" "$base"
+expect 2 "no-such-option" "$ridge" report --no-such-option "$base"
+expect 2 "two record files" "$ridge" compare "$base"
+expect 2 "one file too many" "$ridge" compare "$base" "$base" "$base"
+expect 2 "RECORDS is missing" "$ridge" report
+for value in x -1 100 nan ""; do
+    expect 2 "--threshold" "$ridge" compare "--threshold=$value" "$base" "$base"
+done
+expect 2 "h2000" "$ridge" report --device h2000 "$base"
+expect 4 "$dir/no/junit.xml" "$ridge" compare "$base" "$base" --threshold 5 --junit "$dir/no/junit.xml"
+expect 4 "not a folder" "$ridge" report "$base" --out "$dir/text"
+
+# The report stands without a plot: data, script and a note are left. $RIDGE_PYTHON is asked first.
+expect 0 "report.md" "$ridge" report "$base" --out "$dir/report"
+expect 0 "## NVIDIA H200" cat "$dir/report/report.md"
+printf '#!/bin/sh\necho "$@" >>%s/python.log\n[ "$1" = -c ]\n' "$dir" >"$dir/python"
+chmod +x "$dir/python"
+expect 0 "no bound charts" env RIDGE_PYTHON="$dir/python" "$ridge" report "$base" --out "$dir/report2"
+expect 0 "report2/bound_chart.py $dir/report2/bound_chart.json" cat "$dir/python.log"
+expect 0 '"charts"' cat "$dir/report2/bound_chart.json"
+
+[ "$failures" -eq 0 ] || exit 1
