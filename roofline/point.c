@@ -19,6 +19,15 @@ const char *level_label(enum level level, bool host)
     return label[host][level];
 }
 
+const char *bound_name(enum resource resource, bool host)
+{
+    if (host && resource == RES_HBM)
+        return "dram";
+    if (host && resource == RES_L2)
+        return "cache";
+    return host && resource == RES_SMEM ? "l1" : resource_name(resource);
+}
+
 /* Metric names contain dots, so they are looked up as they are and not by path. */
 static double counter(const json_t *record, const char *metric)
 {

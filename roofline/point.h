@@ -14,6 +14,7 @@ enum level { LEVEL_HBM, LEVEL_L2, LEVEL_SMEM, LEVEL_COUNT };
 
 const char *level_name(enum level level);             /* "hbm", in file names */
 const char *level_label(enum level level, bool host); /* "HBM"; "DRAM" on the host */
+const char *bound_name(enum resource resource, bool host); /* resource_name, with the host's names of memories */
 
 struct point {
     const json_t *record; /* borrowed */
