@@ -78,11 +78,11 @@ void layout_take_text(struct layout *layout, double x, double y, double width, d
 void layout_near(struct layout *layout, double x, double y, double width, double height, double *text_x, double *text_y,
                  bool *far)
 {
-    static const double radius[] = {13, 20, 28, 37, 47, 60, 75, 92};
+    static const double radius[] = {13, 22, 29, 37, 47, 60, 75, 92};
     const double free_cost = 1e-9, circle = 2 * acos(-1), line_px = 2;
     double best = INFINITY;
     for (size_t r = 0; r < sizeof radius / sizeof *radius && best > free_cost; r++) {
-        int directions = r < 2 ? 8 : 16;
+        int directions = r < 1 ? 8 : 16;
         for (int d = 0; d < directions && best > free_cost; d++) {
             double angle = circle * d / directions;
             double cx = x + (radius[r] + width / 2 - height / 2) * cos(angle), cy = y + radius[r] * sin(angle);
@@ -94,7 +94,7 @@ void layout_near(struct layout *layout, double x, double y, double width, double
                 best = cost;
                 *text_x = cx;
                 *text_y = cy;
-                *far = r >= 2;
+                *far = r >= 1;
             }
         }
     }

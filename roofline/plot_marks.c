@@ -61,8 +61,9 @@ void draw_numbers(struct canvas *c, const struct chart *chart)
         layout_near(&c->layout, x, y, 8.0 * (double)strlen(number), 13, &text_x, &text_y, &far);
         if (far) {
             double length = hypot(text_x - x, text_y - y), from = 6 / length, to = 1 - 9 / length;
-            put_line(c, x + (text_x - x) * from, y + (text_y - y) * from, x + (text_x - x) * to, y + (text_y - y) * to,
-                     "lw 0.8 lc rgb '#999999' back");
+            struct box leader = {x + (text_x - x) * from, y + (text_y - y) * from, x + (text_x - x) * to, y + (text_y - y) * to};
+            put_line(c, leader.x0, leader.y0, leader.x1, leader.y1, "lw 0.8 lc rgb '#999999' back");
+            layout_take_line(&c->layout, leader);
         }
         put_label(c, number, text_x, text_y, "center", 0, "Arial:Bold,13", colour(e));
     }

@@ -132,6 +132,7 @@ void draw_frame(struct canvas *c, const struct chart *chart)
 static void label_roof(struct canvas *c, const struct chart *chart, const struct chart_roof *roof, struct box line)
 {
     const double gap = 11, close = 34;
+    bool lowest = false;
     if (!roof->label[0])
         return;
     double angle = atan2(line.y1 - line.y0, line.x1 - line.x0), up = 0, down = 0;
@@ -143,9 +144,10 @@ static void label_roof(struct canvas *c, const struct chart *chart, const struct
             continue;
         up = fmax(up, distance);
         down = fmin(down, distance);
+        lowest = lowest || (distance > 0 && other->label[0]);
     }
     const double above = up + gap, below = down - gap;
-    bool lowest = up > 0 && down == 0;
+    lowest = lowest && down == 0;
     double x, y, width = char_px * (double)strlen(roof->label);
     if (roof->slanted) {
         const double offset[2] = {lowest ? below : above, lowest ? above : below};

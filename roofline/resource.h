@@ -111,6 +111,8 @@ struct projected {
                                       floor. NaN without a time or without the ceilings */
     enum resource bound;           /* the resource that scaled it, or the target's bound where the floor took over */
 };
+/* `source` and `target` should be of one kind, specified where both are: a measured ceiling over a specified one would
+ * credit the target with the efficiency that no memory reaches. */
 struct placed place(const json_t *record, const struct ceilings *target);
 struct projected project(const json_t *record, const struct ceilings *source, const struct ceilings *target);
 
