@@ -171,7 +171,7 @@ static void a_failing_launch_leaves_the_profiler_stopped(void **state)
     fake.launch_status = RIDGE_INVALID;
     assert_int_equal(counters_collect(&group, &work, &result, &err), RIDGE_INVALID);
     assert_string_equal(err.text, "launch refused");
-    assert_string_equal(fake.log, "Enable SetConfig prepare sync Start Push launch Pop sync Stop Disable ");
+    assert_string_equal(fake.log, "Enable Size SetConfig prepare sync Start Push launch Pop sync Stop Disable ");
     assert_null(result.value);
 }
 
