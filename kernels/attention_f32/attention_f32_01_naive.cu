@@ -22,8 +22,7 @@ static __global__ void __launch_bounds__(THREADS)
     scores[row * shape.s_k + key] = sum * scale;
 }
 
-template <bool maximum>
-static __device__ float reduce(float value)
+template <bool maximum> static __device__ float reduce(float value)
 {
     __shared__ float of_warp[WARPS];
     for (int apart = 16; apart > 0; apart /= 2) {

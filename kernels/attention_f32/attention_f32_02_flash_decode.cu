@@ -7,8 +7,8 @@
 enum {
     THREADS = 128,
     COMBINE_THREADS = 256,
-    MIN_KEYS = 256,       /* of a split: below, its partial result costs more than the parallelism gains */
-    BLOCKS_PER_SM = 16,   /* wanted: several waves, so that the last, partly filled one is short */
+    MIN_KEYS = 256,     /* of a split: below, its partial result costs more than the parallelism gains */
+    BLOCKS_PER_SM = 16, /* wanted: several waves, so that the last, partly filled one is short */
     MAX_SPLITS = 128,
 };
 
@@ -38,8 +38,8 @@ static flash_plan plan_of(const int64_t *dim, const struct ridge_device *device)
 /* What a block hands on: final results, or for each split and row the sum weighted by 2^(score - max), max and sum. */
 struct flash_output {
     float *out, *lse;
-    float *part;      /* [splits][rows][dim] */
-    float2 *max_sum;  /* [splits][rows] */
+    float *part;     /* [splits][rows][dim] */
+    float2 *max_sum; /* [splits][rows] */
 };
 
 static __device__ __forceinline__ float4 load_four(const float *src, bool inside)
@@ -63,13 +63,12 @@ static __device__ __forceinline__ void scale_four(float4 *x, float factor)
 
 static __device__ __forceinline__ void add_four(float4 *x, float factor, float4 y)
 {
-    *x = make_float4(fmaf(factor, y.x, x->x), fmaf(factor, y.y, x->y), fmaf(factor, y.z, x->z),
-                     fmaf(factor, y.w, x->w));
+    *x =
+        make_float4(fmaf(factor, y.x, x->x), fmaf(factor, y.y, x->y), fmaf(factor, y.z, x->z), fmaf(factor, y.w, x->w));
 }
 
 /* Softmax under way: maximum and sum in base 2, and the weighted sum of this lane's elements of v. */
-template <int chunks>
-struct running {
+template <int chunks> struct running {
     float max = -INFINITY, sum = 0;
     float4 value[chunks] = {};
 };
@@ -101,8 +100,7 @@ static __device__ __forceinline__ void take_in(running<chunks> &r, const float (
 }
 
 /* Results of the block's workers for one query, and their merging: one element of out a thread. */
-template <int workers, int width>
-struct shared_parts {
+template <int workers, int width> struct shared_parts {
     float value[workers][width], max[workers], sum[workers];
 
     __device__ void merge(const flash_output &output, const attention_shape &shape, int64_t row, int64_t rows,
@@ -132,8 +130,8 @@ struct shared_parts {
 };
 
 /* A worker is `lanes` threads; it takes every (THREADS / lanes)-th key of the block's split, a few keys at a time, and
- * each of its lanes has `chunks` 16-byte pieces of a row. scale includes log2(e). Heads run fastest over blocks: rows of
- * neighbouring heads are neighbours in memory. */
+ * each of its lanes has `chunks` 16-byte pieces of a row. scale includes log2(e). Heads run fastest over blocks: rows
+ * of neighbouring heads are neighbours in memory. */
 template <int lanes, int chunks, int queries>
 static __global__ void __launch_bounds__(THREADS, 4)
     attention_f32_flash_decode(const float *__restrict__ q, const float *__restrict__ k, const float *__restrict__ v,
@@ -159,8 +157,8 @@ static __global__ void __launch_bounds__(THREADS, 4)
         inside[c] = (c * lanes + lane) * 4 < shape.dim;
 #pragma unroll
         for (int j = 0; j < queries; j++) {
-            query[j][c] = load_four(q + shape.query_of(row0 + min(j, query_count - 1)) + (c * lanes + lane) * 4,
-                                    inside[c]);
+            query[j][c] =
+                load_four(q + shape.query_of(row0 + min(j, query_count - 1)) + (c * lanes + lane) * 4, inside[c]);
             scale_four(&query[j][c], scale);
         }
     }
@@ -254,8 +252,7 @@ static __global__ void __launch_bounds__(COMBINE_THREADS)
 typedef void (*flash_kernel)(const float *, const float *, const float *, flash_output, attention_shape, flash_plan,
                              float);
 
-template <int lanes, int chunks>
-static flash_kernel kernel_of(int queries)
+template <int lanes, int chunks> static flash_kernel kernel_of(int queries)
 {
     return queries == 1   ? attention_f32_flash_decode<lanes, chunks, 1>
            : queries == 2 ? attention_f32_flash_decode<lanes, chunks, 2>
@@ -293,10 +290,9 @@ static int launch(const struct ridge_call *call)
                                 : shape.dim <= 64  ? kernel_of<16, 1>(plan.queries)
                                 : shape.dim <= 128 ? kernel_of<32, 1>(plan.queries)
                                                    : kernel_of<32, 2>(plan.queries);
-    kernel<<<(unsigned)blocks, THREADS, 0, ridge_stream(call)>>>((const float *)call->buffer[0],
-                                                                 (const float *)call->buffer[1],
-                                                                 (const float *)call->buffer[2], output, shape, plan,
-                                                                 scale);
+    kernel<<<(unsigned)blocks, THREADS, 0, ridge_stream(call)>>>(
+        (const float *)call->buffer[0], (const float *)call->buffer[1], (const float *)call->buffer[2], output, shape,
+        plan, scale);
     if (RIDGE_LAUNCHED(call))
         return 1;
     if (plan.splits == 1)

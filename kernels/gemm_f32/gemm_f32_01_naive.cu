@@ -4,8 +4,8 @@
 #define SIDE 16
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
-    gemm_f32_naive(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ d, int64_t m, int64_t n,
-                   int64_t k, int64_t blocks_n)
+    gemm_f32_naive(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ d, int64_t m,
+                   int64_t n, int64_t k, int64_t blocks_n)
 {
     const int64_t row = blockIdx.x / blocks_n * SIDE + threadIdx.y;
     const int64_t column = blockIdx.x % blocks_n * SIDE + threadIdx.x;

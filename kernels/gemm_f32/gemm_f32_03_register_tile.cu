@@ -47,8 +47,8 @@ static __device__ __forceinline__ void read_eight(const float *row, int base, in
 /* Warps 2 x 4, each 64 x 32 outputs, each thread two by two pieces of 4 x 4. vector: k % 4 == 0. */
 template <bool vector>
 static __global__ void __launch_bounds__(THREADS, vector ? 2 : 1)
-    gemm_f32_register_tile(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ d, int m, int n,
-                           int k, int tiles_m, int tiles_n)
+    gemm_f32_register_tile(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ d, int m,
+                           int n, int k, int tiles_m, int tiles_n)
 {
     __shared__ __align__(16) stage stages[2];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

@@ -17,8 +17,7 @@ struct stage {
 };
 
 /* Four k's into shared memory, zeros beyond k_left. */
-template <bool vector>
-static __device__ __forceinline__ void copy_four(float *smem, const float *src, int k_left)
+template <bool vector> static __device__ __forceinline__ void copy_four(float *smem, const float *src, int k_left)
 {
     if (vector) {
         cp_async_16(smem, src, k_left > 0 ? 16 : 0);
@@ -144,7 +143,8 @@ static int launch(const struct ridge_call *call)
 extern "C" const struct ridge_variant ridge_variant_gemm_f32_04_async_copy = {
     .idea = "128x128 tile, 8x16 outputs a thread, cp.async through three stages, operands kept as they lie",
     .source = "PTX ISA, cp.async",
-    .changes = "copies need no registers and no transposition, so that a thread has room for 8x16: 24 words feed 128 FMA",
+    .changes =
+        "copies need no registers and no transposition, so that a thread has room for 8x16: 24 words feed 128 FMA",
     .kind = RIDGE_CUDA,
     .min_cc = 80,
     .issued = issued,

@@ -23,8 +23,7 @@ static __device__ __forceinline__ void cp_async_commit()
 }
 
 /* Waits until at most `pending` of this thread's groups are under way. */
-template <int pending>
-static __device__ __forceinline__ void cp_async_wait()
+template <int pending> static __device__ __forceinline__ void cp_async_wait()
 {
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
 }

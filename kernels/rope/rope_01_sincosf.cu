@@ -3,20 +3,20 @@
 
 #define THREADS 256
 
-/* One pair a thread. Angle and its reduction in double: formed in FP32, position * frequency is off by up to
- * position * 2^-24. */
+/* One pair a thread; the frequency of pair i is 2^(-i octaves_per_pair). Angle and its reduction in double: formed in
+ * FP32, position * frequency is off by up to position * 2^-24. */
 static __global__ void __launch_bounds__(THREADS)
-    rope_sincosf(uint32_t *x, const int *__restrict__ position, int pairs_per_token, int pairs, int64_t positions)
+    rope_sincosf(uint32_t *x, const int *__restrict__ position, int pairs_per_token, int pairs, double octaves_per_pair,
+                 int64_t positions)
 {
     const int64_t token = blockIdx.x;
     const int in_token = (int)(blockIdx.y * THREADS + threadIdx.x);
     const int at = position[token];
     if (in_token >= pairs_per_token || !rope_inside(at, positions))
         return;
-    const double log2_theta = 13.287712379549449, two_pi = 6.283185307179586;
-    const int pair = in_token % pairs;
-    double angle = at * exp2(-pair * log2_theta / pairs);
-    angle -= two_pi * rint(angle / two_pi);
+    const double two_pi = 6.283185307179586;
+    double angle = at * exp2(-(in_token % pairs) * octaves_per_pair);
+    angle -= two_pi * rint(angle * (1 / two_pi));
     float2 cos_sin;
     sincosf((float)angle, &cos_sin.y, &cos_sin.x);
     uint32_t *mine = x + token * pairs_per_token + in_token;
@@ -34,9 +34,10 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
 static int launch(const struct ridge_call *call)
 {
     const int64_t pairs = call->dim[ROPE_DIM] / 2, pairs_per_token = call->dim[ROPE_HEADS] * pairs;
+    const double log2_theta = 13.287712379549449; /* log2(10000) */
     const dim3 grid((unsigned)call->dim[ROPE_TOKENS], (unsigned)ridge_ceil_div(pairs_per_token, THREADS));
     rope_sincosf<<<grid, THREADS, 0, ridge_stream(call)>>>((uint32_t *)call->buffer[0], (const int *)call->buffer[1],
-                                                           (int)pairs_per_token, (int)pairs,
+                                                           (int)pairs_per_token, (int)pairs, log2_theta / (double)pairs,
                                                            call->dim[ROPE_POSITIONS]);
     return RIDGE_LAUNCHED(call);
 }

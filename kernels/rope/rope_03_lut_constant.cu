@@ -38,11 +38,11 @@ static int launch(const struct ridge_call *call)
     const dim3 grid = rope_lut_grid(call->dim);
     const int *position = (const int *)call->buffer[1];
     if (rope_lut_pairs(call->dim) == 4)
-        rope_lut_constant<4><<<grid, ROPE_LUT_THREADS, 0, ridge_stream(call)>>>((rope_piece<4> *)call->buffer[0],
-                                                                                position, shape);
+        rope_lut_constant<4>
+            <<<grid, ROPE_LUT_THREADS, 0, ridge_stream(call)>>>((rope_piece<4> *)call->buffer[0], position, shape);
     else
-        rope_lut_constant<1><<<grid, ROPE_LUT_THREADS, 0, ridge_stream(call)>>>((rope_piece<1> *)call->buffer[0],
-                                                                                position, shape);
+        rope_lut_constant<1>
+            <<<grid, ROPE_LUT_THREADS, 0, ridge_stream(call)>>>((rope_piece<1> *)call->buffer[0], position, shape);
     return RIDGE_LAUNCHED(call);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rotation with a table of (cos, sin). A thread takes the same `pairs` neighbouring pairs of ROPE_LUT_HEADS heads of one
- * token: the table entries are read once and stay in registers, and all loads of x are under way before the first
+/* Rotation with a table of (cos, sin). A thread takes the same `pairs` neighbouring pairs of ROPE_LUT_HEADS heads of
+ * one token: the table entries are read once and stay in registers, and all loads of x are under way before the first
  * position or table entry is needed. */
 #ifndef RIDGE_ROPE_LUT_CUH
 #define RIDGE_ROPE_LUT_CUH
@@ -10,8 +10,8 @@
 
 enum { ROPE_LUT_THREADS = 256, ROPE_LUT_HEADS = 4 };
 
-template <int pairs>
-struct __align__(4 * pairs) rope_piece {
+template <int pairs> struct __align__(4 * pairs) rope_piece
+{
     uint32_t pair[pairs];
 };
 
@@ -29,7 +29,7 @@ static __device__ __forceinline__ rope_piece<1> rope_load(const rope_piece<1> *x
 
 struct rope_shape {
     int heads, pieces; /* pieces: of one head */
-    int groups;        /* threads along the heads; a thread's heads are `groups` apart, so that a warp's accesses join */
+    int groups; /* threads along the heads; a thread's heads are `groups` apart, so that a warp's accesses join */
     int64_t positions;
 };
 

@@ -35,8 +35,12 @@ struct library {
 static void *open_library(char *missing, size_t bytes)
 {
     static const char *const candidates[] = {
-        "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", "/usr/local/cuda/lib64/libcublasLt.so",
-        "/usr/local/cuda/lib/libcublasLt.so", "/usr/local/cuda-13.0/lib64/libcublasLt.so.13",
+        "libcublasLt.so.13",
+        "libcublasLt.so.12",
+        "libcublasLt.so",
+        "/usr/local/cuda/lib64/libcublasLt.so",
+        "/usr/local/cuda/lib/libcublasLt.so",
+        "/usr/local/cuda-13.0/lib64/libcublasLt.so.13",
         "/usr/local/cuda-13.0/lib/libcublasLt.so.13",
     };
     const char *named = getenv("RIDGE_CUBLASLT");

@@ -40,8 +40,7 @@ __global__ void __launch_bounds__(GEMM_REFERENCE_TILE *GEMM_REFERENCE_TILE)
     }
 }
 
-template <typename element>
-static int gemm_reference(const struct ridge_call *call, float *ref, float *mag)
+template <typename element> static int gemm_reference(const struct ridge_call *call, float *ref, float *mag)
 {
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const int64_t tiles_m = ridge_ceil_div(m, GEMM_REFERENCE_TILE), tiles_n = ridge_ceil_div(n, GEMM_REFERENCE_TILE);
