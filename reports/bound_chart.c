@@ -53,7 +53,7 @@ static json_t *chart_json(const struct report *report, const struct report_devic
 {
     char name[128];
     bound_chart_name(report, device, family, name, sizeof name);
-    json_t *groups = json_array();
+    json_t *groups = json_array(), *labels = json_object();
     for (size_t begin = 0, end; begin < family->rows; begin = end) {
         end = report_group_end(family, begin);
         json_t *rows = json_array();
@@ -66,20 +66,21 @@ static json_t *chart_json(const struct report *report, const struct report_devic
             json_array_append(groups, group);
         json_decref(group);
     }
-    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "file", name, "family", family->name, "device", device->name, "axes",
-                     family_axes(family).s, "groups", groups);
+    for (int r = 0; r < RES_COUNT; r++)
+        json_object_set_new(labels, resource_name((enum resource)r),
+                            json_string(row_resource_label(family->row, (enum resource)r)));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "file", name, "family", family->name, "device", device->name,
+                     "axes", family_axes(family).s, "resources", labels, "groups", groups);
 }
 
 static json_t *all_json(const struct report *report)
 {
-    json_t *charts = json_array(), *labels = json_object();
-    for (int r = 0; r < RES_COUNT; r++)
-        json_object_set_new(labels, resource_name((enum resource)r), json_string(resource_label((enum resource)r)));
+    json_t *charts = json_array();
     for (size_t d = 0; d < report->devices; d++)
         for (size_t f = 0; f < report->device[d].families; f++)
             if (bound_chart_wanted(&report->device[d].family[f]))
                 json_array_append_new(charts, chart_json(report, &report->device[d], &report->device[d].family[f]));
-    return json_pack("{s:o, s:o}", "resources", labels, "charts", charts);
+    return json_pack("{s:o}", "charts", charts);
 }
 
 /* Exit status of argv[0] looked up on the path, its output discarded or passed on; -1 if it did not run. */

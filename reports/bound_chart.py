@@ -74,7 +74,7 @@ def draw_group(axis, group, axes, one_mode):
     axis.tick_params(axis="x", labelsize=7)
 
 
-def draw_chart(chart, labels, folder):
+def draw_chart(chart, folder):
     groups = chart["groups"]
     one_mode = len({group["mode"] for group in groups}) == 1
     heights = [max(rows_height(group["rows"]), 0.45) for group in groups]
@@ -97,7 +97,7 @@ def draw_chart(chart, labels, folder):
     used = [name for name in COLOURS if name in drawn]
     title = f"What bounds {chart['family']}: {chart['device']}" + (f", {groups[0]['mode']}" if one_mode else "")
     figure.text(0.02, 1 - 0.22 / total, title, fontsize=10.5, fontweight="bold", va="center")
-    figure.legend(handles=[Patch(color=COLOURS[name], label=labels.get(name, name)) for name in used],
+    figure.legend(handles=[Patch(color=COLOURS[name], label=chart["resources"][name]) for name in used],
                   loc="center left", bbox_to_anchor=(0.01, 1 - 0.5 / total), ncol=min(len(used), 6), fontsize=7.5,
                   frameon=False, handlelength=1.2, columnspacing=1.4)
     for kind in ("svg", "png"):
@@ -113,7 +113,7 @@ def main():
         data = json.load(file)
     plt.rcParams.update({"font.family": "DejaVu Sans", "svg.hashsalt": "ridge"})
     for chart in data["charts"]:
-        draw_chart(chart, data["resources"], os.path.dirname(os.path.abspath(sys.argv[1])))
+        draw_chart(chart, os.path.dirname(os.path.abspath(sys.argv[1])))
 
 
 if __name__ == "__main__":

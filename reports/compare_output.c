@@ -61,7 +61,7 @@ char *compare_summary(const struct comparison *c)
     fprintf(out, "; %zu only in BASE, %zu only in NEW", json_array_size(c->only_base), json_array_size(c->only_now));
     if (c->skipped)
         fprintf(out, ", %zu skipped, failed or too short for the timer in both", c->skipped);
-    fprintf(out, ". Threshold %s; intervals hold together at 95 %%, each at %.8g %%.", format_percent(c->threshold).s,
+    fprintf(out, ". Threshold %s; intervals hold together at 95 %%, each at %.6g %%.", format_percent(c->threshold).s,
             100.0 * c->level);
     if (fclose(out)) {
         free(text);

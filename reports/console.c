@@ -45,7 +45,7 @@ static int print_device(const struct report_device *device, FILE *out, struct ri
         fprintf(out, "\ndeclared work against counters on %s\n", device->name);
     if (!status)
         status = print_grid(&grid, out, err);
-    notes_write_counters(out, "  ", device);
+    notes_write_evidence(out, "  ", device);
     fputc('\n', out);
     return status;
 }

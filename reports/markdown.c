@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reports/tables.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -43,20 +44,48 @@ static int is_roofline(const struct dirent *entry)
     return strncmp(entry->d_name, "roofline_", 9) == 0 && dot && (strcmp(dot, ".png") == 0 || strcmp(dot, ".svg") == 0);
 }
 
-static void write_rooflines(FILE *out, const char *dir)
+/* "roofline_<profile>_<level>", where the profile is that of the device. */
+static bool of_device(const char *name, const struct report_device *device)
+{
+    const char *profile = device->profile && *device->profile ? device->profile : device->name;
+    name += strlen("roofline_");
+    for (; *profile; profile++, name++) {
+        bool kept = isalnum((unsigned char)*profile) || *profile == '-' || *profile == '_';
+        if (*name != (kept ? tolower((unsigned char)*profile) : '-'))
+            return false;
+    }
+    return *name == '_' && !strstr(name, "_placed_");
+}
+
+static bool of_any_device(const char *name, const struct report *report)
+{
+    for (size_t i = 0; i < report->devices; i++)
+        if (of_device(name, &report->device[i]))
+            return true;
+    return false;
+}
+
+/* The plots of `device`, or with NULL those of devices that were not measured. */
+static void write_rooflines(FILE *out, const char *dir, const struct report *report, const struct report_device *device)
 {
     struct dirent **entry = NULL;
     int count = scandir(dir, &entry, is_roofline, alphasort);
     char before[256] = "";
-    if (count > 0)
-        fputs("## Rooflines\n\nMeasured roofs are solid, specified ones dashed.\n\n", out);
+    bool any = false;
     for (int i = 0; i < count; i++) {
         char name[256];
         snprintf(name, sizeof name, "%.*s", (int)(strrchr(entry[i]->d_name, '.') - entry[i]->d_name), entry[i]->d_name);
-        if (strcmp(name, before) != 0)
-            write_image(out, dir, name, name);
-        memcpy(before, name, sizeof before);
         free(entry[i]);
+        if (strcmp(name, before) == 0 || (device ? !of_device(name, device) : of_any_device(name, report)))
+            continue;
+        if (!any)
+            fputs(device ? "### Rooflines\n\nMeasured roofs are solid, specified ones dashed.\n\n"
+                         : "## Other devices\n\nNothing here was measured on the device that the plot names: work is"
+                           " placed on its specified roofs, times are projected.\n\n",
+                  out);
+        any = true;
+        write_image(out, dir, name, name);
+        memcpy(before, name, sizeof before);
     }
     free(entry);
 }
@@ -126,7 +155,7 @@ static int write_evidence(const struct report_device *device, FILE *out, struct 
         status = write_grid(&grid, out, err);
     else
         grid_free(&grid);
-    notes_write_counters(out, "- ", device);
+    notes_write_evidence(out, "- ", device);
     fputc('\n', out);
     return status;
 }
@@ -144,6 +173,7 @@ static int write_device(const struct report *report, const struct report_device 
         status = write_grid(&grid, out, err);
     if (!status)
         status = write_ceilings(device, out, err);
+    write_rooflines(out, dir, report, device);
     for (size_t f = 0; f < device->families && !status; f++)
         status = write_family(report, device, &device->family[f], dir, out, err);
     if (!status)
@@ -180,9 +210,10 @@ int report_markdown(const struct report *report, const char *dir, struct ridge_e
         fprintf(out, "Note: %s\n\n", report->list->notes);
     if (report->superseded)
         fprintf(out, "Note: %zu records were measured again later; the later ones are shown.\n\n", report->superseded);
-    write_rooflines(out, dir);
     for (size_t d = 0; d < report->devices && !status; d++)
         status = write_device(report, &report->device[d], dir, out, err);
+    if (!status)
+        write_rooflines(out, dir, report, NULL);
     fputs(legend, out);
     bool failed = ferror(out) != 0;
     if (fclose(out) != 0 || failed)

@@ -7,6 +7,30 @@
 #include <string.h>
 
 #include "roofline/device_file.h"
+#include "roofline/point.h"
+
+const char *row_resource(const struct report_row *row, enum resource resource)
+{
+    return bound_name(resource, row->host);
+}
+
+const char *row_resource_label(const struct report_row *row, enum resource resource)
+{
+    switch (row->host ? resource : RES_COUNT) {
+    case RES_HBM:
+        return level_label(LEVEL_HBM, true);
+    case RES_L2:
+        return level_label(LEVEL_L2, true);
+    case RES_SMEM:
+        return level_label(LEVEL_SMEM, true);
+    case RES_TENSOR_BF16:
+        return "BF16 arithmetic";
+    case RES_EXP:
+        return "exponentials";
+    default:
+        return resource_label(resource);
+    }
+}
 
 double report_ratio(const struct report_row *base, const struct report_row *row)
 {
@@ -52,6 +76,8 @@ static void read_time(struct report_row *row)
     row->spread = (high - low) / 2.0 / median;
     if (isnan(row->spread))
         row->spread = record_number(r, "time.mad_ns") / median;
+    if (json_array_size(record_get(r, "time.samples_ns")) < 2)
+        row->spread = NAN; /* one sample has none */
     double quantum = record_number(r, "device.timer.event_quantum_ns");
     if (!(row->time_ns > 0.0))
         row->state = ROW_UNTIMED;
@@ -67,6 +93,7 @@ static void read_row(struct report_row *row, const json_t *record)
     row->shape = record_string(record, "shape.name");
     row->mode = mode_text(record);
     const char *digits = row->label ? row->label : "";
+    row->host = record_is(record, "device.kind", "host");
     row->host_ladder = *digits == 'h';
     digits += row->host_ladder;
     if (isdigit((unsigned char)*digits))

@@ -28,6 +28,7 @@ struct report_row {
     char *mode; /* "cold/stream/burst/random", "/emulate=h20" appended when it applies; owned */
     enum row_state state;
 
+    bool host;        /* measured on the host */
     bool host_ladder; /* h01... */
     int step;         /* number of the label, -1 without one */
     bool vendor;      /* step >= 90 */
@@ -86,6 +87,10 @@ void report_free(struct report *report);
 
 /* time(base) / time(row): kernel clock where both have it, else the clock of the samples. NaN if either is untimed. */
 double report_ratio(const struct report_row *base, const struct report_row *row);
+
+/* Names of a resource where the row was measured: on the host HBM is DRAM, L2 the last-level cache, and so on. */
+const char *row_resource(const struct report_row *row, enum resource resource); /* "dram" */
+const char *row_resource_label(const struct report_row *row, enum resource resource);
 
 /* The first row of a group of the same shape and mode ends before *end. */
 size_t report_group_end(const struct report_family *family, size_t begin);

@@ -45,7 +45,7 @@ static void collect_roof(json_t *notes, const struct report_row *row)
     char cause[400];
     if (row->above_roof) {
         snprintf(cause, sizeof cause, "ACCOUNTING ERROR, faster than the %s roof allows",
-                 resource_label(row->bound.first));
+                 row_resource_label(row, row->bound.first));
         collect(notes, cause, row, true);
     }
     if (row->state != ROW_OK)
@@ -53,25 +53,28 @@ static void collect_roof(json_t *notes, const struct report_row *row)
     for (int r = 0; r < RES_LAUNCH; r++)
         if (isnan(row->bound.seconds[r])) {
             snprintf(cause, sizeof cause, "no ceiling is known for %s, it is left out of the bound",
-                     resource_label((enum resource)r));
+                     row_resource_label(row, (enum resource)r));
             collect(notes, cause, row, false);
         }
 }
 
-static void collect_modes(json_t *notes, const struct report_row *row)
+/* Modes that the counters contradict, or those that nothing could verify. */
+static void collect_modes(json_t *notes, const struct report_row *row, const char *verdict)
 {
     static const char *const axes[] = {"cache", "launch", "power", "fill", "emulate"};
+    bool contradicted = strcmp(verdict, "contradicted") == 0;
     for (size_t i = 0; i < sizeof axes / sizeof *axes && row->state == ROW_OK; i++) {
-        char path[64], cause[400];
-        snprintf(path, sizeof path, "mode.%s", axes[i]);
-        const json_t *mode = record_get(row->record, path);
-        const char *verified = record_string(mode, "verified"), *evidence = record_string(mode, "evidence");
-        if (!verified || strcmp(verified, "verified") == 0)
+        const json_t *mode = json_object_get(record_get(row->record, "mode"), axes[i]);
+        const char *evidence = record_string(mode, "evidence");
+        char cause[400];
+        if (!record_is(mode, "verified", verdict))
             continue;
-        bool contradicted = strcmp(verified, "contradicted") == 0;
-        bool say = evidence && !contradicted; /* evidence of a contradiction differs from row to row */
-        snprintf(cause, sizeof cause, "%s=%s is %s%s%s", axes[i], record_string(mode, "requested"),
-                 contradicted ? "CONTRADICTED by the counters" : verified, say ? ": " : "", say ? evidence : "");
+        if (contradicted) /* the evidence differs from row to row */
+            snprintf(cause, sizeof cause, "%s=%s is CONTRADICTED by the counters", axes[i],
+                     record_string(mode, "requested"));
+        else
+            snprintf(cause, sizeof cause, "%s=%s is unverified (%s)", axes[i], record_string(mode, "requested"),
+                     evidence ? evidence : "no evidence was recorded");
         collect(notes, cause, row, contradicted);
     }
 }
@@ -98,23 +101,28 @@ void notes_write(FILE *out, const char *prefix, const struct report_family *fami
     for (size_t i = 0; i < family->rows; i++) {
         collect_state(notes, &family->row[i]);
         collect_roof(notes, &family->row[i]);
-        collect_modes(notes, &family->row[i]);
+        collect_modes(notes, &family->row[i], "contradicted");
     }
     write_collected(out, prefix, notes, family->rows);
     json_decref(notes);
 }
 
-void notes_write_counters(FILE *out, const char *prefix, const struct report_device *device)
+static void collect_counters(json_t *notes, const struct report_row *row)
+{
+    if (row->host || row->state != ROW_OK || !record_is(row->record, "counters.source", "none"))
+        return;
+    const char *reason = record_string(row->record, "counters.reason");
+    char cause[700];
+    snprintf(cause, sizeof cause, "without counters (%s)", reason && *reason ? reason : "no reason was recorded");
+    collect(notes, cause, row, false);
+}
+
+void notes_write_evidence(FILE *out, const char *prefix, const struct report_device *device)
 {
     json_t *notes = json_object();
-    for (size_t i = 0; i < device->rows && !device->host; i++) {
-        const json_t *record = device->row[i].record;
-        if (device->row[i].state != ROW_OK || !record_is(record, "counters.source", "none"))
-            continue;
-        const char *reason = record_string(record, "counters.reason");
-        char cause[700];
-        snprintf(cause, sizeof cause, "without counters (%s)", reason && *reason ? reason : "no reason was recorded");
-        collect(notes, cause, &device->row[i], false);
+    for (size_t i = 0; i < device->rows; i++) {
+        collect_modes(notes, &device->row[i], "unverified");
+        collect_counters(notes, &device->row[i]);
     }
     write_collected(out, prefix, notes, device->rows);
     json_decref(notes);

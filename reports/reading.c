@@ -11,11 +11,14 @@ static const double explained = 0.5;
 /* Two steps this close are called equal. */
 static const double equal = 0.02;
 
-static const struct report_row *fastest(const struct report_row *row, size_t rows, bool vendor)
+enum kind { OWN, OWN_ABOVE_ROOF, VENDOR };
+
+static const struct report_row *fastest(const struct report_row *row, size_t rows, enum kind kind)
 {
     const struct report_row *best = NULL;
     for (size_t i = 0; i < rows; i++)
-        if (row[i].state == ROW_OK && row[i].vendor == vendor && !row[i].ladder_break && !row[i].above_roof &&
+        if (row[i].state == ROW_OK && row[i].vendor == (kind == VENDOR) && !row[i].ladder_break &&
+            (kind == VENDOR || row[i].above_roof == (kind == OWN_ABOVE_ROOF)) &&
             (!best || report_ratio(best, &row[i]) > 1.0))
             best = &row[i];
     return best;
@@ -37,7 +40,7 @@ static struct text rates(const struct report_row *row)
 static void write_bound(FILE *out, const struct report_row *best)
 {
     const struct bound *bound = &best->bound;
-    const char *label = resource_label(bound->first);
+    const char *label = row_resource_label(best, bound->first);
     struct text share = format_percent(best->roof_share);
     bool second = bound->seconds[bound->second] > 0.0 && bound->second != bound->first;
     if (best->roof_share < explained)
@@ -48,11 +51,11 @@ static void write_bound(FILE *out, const struct report_row *best)
     else if (bound->first == RES_WAVE)
         fprintf(out,
                 " It is bound by %s with a partly filled last wave, which lengthens the floor %s: %s of that roof.",
-                second ? resource_label(bound->second) : "its tiles", format_factor(bound->wave).s, share.s);
+                second ? row_resource_label(best, bound->second) : "its tiles", format_factor(bound->wave).s, share.s);
     else
         fprintf(out, " It is bound by %s: %s of that roof.", label, share.s);
     if (second && bound->first != RES_WAVE)
-        fprintf(out, " Next is %s at %s.", resource_label(bound->second),
+        fprintf(out, " Next is %s at %s.", row_resource_label(best, bound->second),
                 format_percent(bound->seconds[bound->second] / bound->floor_s * best->roof_share).s);
 }
 
@@ -98,7 +101,8 @@ static void write_bounds(FILE *out, const struct report_row *row, size_t rows)
             continue;
         if (before && before->bound.first != row[i].bound.first) {
             fprintf(out, "%s from %s to %s at `%s`", any ? "," : "- The bound moves",
-                    resource_label(before->bound.first), resource_label(row[i].bound.first), row[i].label);
+                    row_resource_label(before, before->bound.first), row_resource_label(&row[i], row[i].bound.first),
+                    row[i].label);
             any = true;
         }
         before = &row[i];
@@ -113,9 +117,9 @@ static void write_library(FILE *out, const struct report_row *best, const struct
     if (!(share > 0.0))
         return;
     fprintf(out, "- `%s` takes %s", library->label, format_time_ns(library->time_ns).s);
-    if (library->roof_share > 0.0)
+    if (library->roof_share > 0.0 && !library->above_roof)
         fprintf(out, ", %s of its %s roof", format_percent(library->roof_share).s,
-                resource_label(library->bound.first));
+                row_resource_label(library, library->bound.first));
     fprintf(out, "; the fastest step reaches %s of its speed.\n", format_percent(share).s);
 }
 
@@ -126,7 +130,7 @@ static void write_range(FILE *out, const struct report_family *family)
     size_t groups = 0;
     for (size_t begin = 0, end; begin < family->rows; begin = end) {
         end = report_group_end(family, begin);
-        const struct report_row *best = fastest(&family->row[begin], end - begin, false);
+        const struct report_row *best = fastest(&family->row[begin], end - begin, OWN);
         if (!best || !(best->roof_share > 0.0))
             continue;
         groups++;
@@ -139,8 +143,8 @@ static void write_range(FILE *out, const struct report_family *family)
         fprintf(out,
                 "- Over %zu shapes and modes the fastest step reaches from %s (%s, `%s`, %s) to %s (%s, `%s`, %s)"
                 " of the roof that binds it.\n",
-                groups, format_percent(low->roof_share).s, low->shape, low->label, resource_name(low->bound.first),
-                format_percent(high->roof_share).s, high->shape, high->label, resource_name(high->bound.first));
+                groups, format_percent(low->roof_share).s, low->shape, low->label, row_resource(low, low->bound.first),
+                format_percent(high->roof_share).s, high->shape, high->label, row_resource(high, high->bound.first));
 }
 
 void reading_write(FILE *out, const struct report_family *family)
@@ -150,7 +154,7 @@ void reading_write(FILE *out, const struct report_family *family)
     size_t first = 0, rows = 0;
     for (size_t begin = 0, end; begin < family->rows; begin = end) {
         end = report_group_end(family, begin);
-        const struct report_row *candidate = fastest(&family->row[begin], end - begin, false);
+        const struct report_row *candidate = fastest(&family->row[begin], end - begin, OWN);
         if (candidate && (!best || candidate->bound.floor_s > best->bound.floor_s)) {
             best = candidate;
             first = begin;
@@ -161,8 +165,14 @@ void reading_write(FILE *out, const struct report_family *family)
         fputs("- No step of this ladder was timed.\n", out);
         return;
     }
-    const struct report_row *library = fastest(&family->row[first], rows, true);
+    const struct report_row *library = fastest(&family->row[first], rows, VENDOR);
     write_best(out, best);
+    const struct report_row *above = fastest(&family->row[first], rows, OWN_ABOVE_ROOF);
+    if (above && report_ratio(best, above) > 1.0)
+        fprintf(out,
+                "- `%s` is %s faster still, but above a roof, and so not taken for a result: its work or the ceiling"
+                " is wrong.\n",
+                above->label, format_factor(report_ratio(best, above)).s);
     write_gain(out, &family->row[first], rows);
     write_bounds(out, &family->row[first], rows);
     if (library)

@@ -99,9 +99,9 @@ static void ladder_cells(struct grid *grid, const struct report_row *row, double
     cell(grid, text_of("%s%s", format_percent(row->roof_share).s, row->above_roof ? " !" : ""));
     cell(grid, format_percent(row->useful_share));
     bool bound = has_demand(&row->bound, row->bound.first);
-    grid_cell(grid, bound ? resource_name(row->bound.first) : "-");
+    grid_cell(grid, bound ? row_resource(row, row->bound.first) : "-");
     if (bound && has_demand(&row->bound, row->bound.second))
-        cell(grid, text_of("%s %s", resource_name(row->bound.second),
+        cell(grid, text_of("%s %s", row_resource(row, row->bound.second),
                            format_factor(row->bound.floor_s / row->bound.seconds[row->bound.second]).s));
     else
         grid_cell(grid, "-");
@@ -186,6 +186,18 @@ struct grid table_ceiling_rows(const struct report_device *device)
     return grid;
 }
 
+static const char *ceiling_label(const struct report_device *device, int field)
+{
+    static const struct {
+        const char *key, *label;
+    } host[] = {{"hbm_read", "DRAM read"},  {"hbm_copy", "DRAM copy"}, {"hbm_write", "DRAM write"},
+                {"l2", "last-level cache"}, {"smem", "L1 cache"},      {"tensor_bf16", "BF16 arithmetic"}};
+    for (size_t i = 0; i < sizeof host / sizeof *host && device->host; i++)
+        if (strcmp(ceiling_info[field].key, host[i].key) == 0)
+            return host[i].label;
+    return ceiling_info[field].label;
+}
+
 struct grid table_ceilings(const struct report_device *device)
 {
     struct grid grid = {0};
@@ -199,7 +211,7 @@ struct grid table_ceilings(const struct report_device *device)
         bool is_time = strcmp(ceiling_info[i].unit, "s") == 0;
         if (!(measured > 0.0) && !(specified > 0.0))
             continue;
-        grid_cell(&grid, ceiling_info[i].label);
+        grid_cell(&grid, ceiling_label(device, i));
         cell(&grid, is_time ? format_time_ns(measured * 1e9) : format_si(measured, ceiling_info[i].unit));
         cell(&grid, is_time ? format_time_ns(specified * 1e9) : format_si(specified, ceiling_info[i].unit));
         cell(&grid, format_percent(measured / specified));
@@ -245,7 +257,7 @@ struct grid table_summary(const struct report_device *device)
             cell(&grid, format_digits(row->flop_s / (device->host ? 1e9 : 1e12), 3));
             cell(&grid, format_digits(row->byte_s / 1e9, 3));
             cell(&grid, format_percent(row->roof_share));
-            grid_cell(&grid, has_demand(&row->bound, row->bound.first) ? resource_name(row->bound.first) : "-");
+            grid_cell(&grid, has_demand(&row->bound, row->bound.first) ? row_resource(row, row->bound.first) : "-");
             cell(&grid, format_percent(row->vendor_share));
         }
     }

@@ -34,11 +34,11 @@ struct text family_axes(const struct report_family *family);
 const char *family_mode(const struct report_family *family);
 
 /* One line each, `prefix` before it: skips and failures with their reasons, times below the quantum, accounting
- * errors, unverified modes, unknown ceilings, unchecked variants. */
+ * errors, contradicted modes, unknown ceilings, unchecked variants. */
 void notes_write(FILE *out, const char *prefix, const struct report_family *family);
 
-/* Why counters are absent, one line a reason, over all rows of a device. */
-void notes_write_counters(FILE *out, const char *prefix, const struct report_device *device);
+/* How far the rows of a device are backed: unverified modes and absent counters, one line a reason. */
+void notes_write_evidence(FILE *out, const char *prefix, const struct report_device *device);
 
 /* Everything on the console. */
 int report_print(const struct report *report, FILE *out, struct ridge_error *err);

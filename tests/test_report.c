@@ -99,9 +99,10 @@ static void touch(const char *dir, const char *name)
 static void test_markdown(void **state)
 {
     (void)state;
-    static const char *const images[] = {"roofline_hbm.svg", "roofline_hbm.png", "roofline_l2.svg",
-                                         "bound_gemm_f32.png", "bound_gemm_f32_host.svg"};
-    char dir[] = "/tmp/ridge_report_XXXXXX", path[64];
+    static const char *const images[] = {"roofline_host_hbm.svg",      "roofline_host_hbm.png",
+                                         "roofline_h20_placed_l2.svg", "roofline_fixtures-report_device-json_hbm.png",
+                                         "bound_gemm_f32.png",         "bound_gemm_f32_host.svg"};
+    char dir[] = "/tmp/ridge_report_XXXXXX", path[128];
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; i < sizeof images / sizeof *images; i++)
         touch(dir, images[i]);
