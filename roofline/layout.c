@@ -75,11 +75,27 @@ void layout_take_text(struct layout *layout, double x, double y, double width, d
         layout_take(layout, bead(i, count, x, y, width, height, angle));
 }
 
+/* What a text there would cover, and what the leader line from (x, y) to it would cross. */
+static double near_cost(const struct layout *layout, double x, double y, struct box box, bool leader)
+{
+    const double line_px = 2, clear = 10; /* the leader begins outside the mark */
+    double cost = layout_cost(layout, box), dx = (box.x0 + box.x1) / 2 - x, dy = (box.y0 + box.y1) / 2 - y;
+    for (size_t i = 0; i < layout->lines; i++)
+        cost += line_px * layout_crossing(box, layout->line[i]);
+    if (!leader)
+        return cost;
+    double from = clear / hypot(dx, dy);
+    struct box line = {x + from * dx, y + from * dy, x + dx, y + dy};
+    for (size_t i = 0; i < layout->boxes; i++)
+        cost += line_px * layout_crossing(layout->box[i], line);
+    return cost;
+}
+
 void layout_near(struct layout *layout, double x, double y, double width, double height, double *text_x, double *text_y,
                  bool *far)
 {
-    static const double radius[] = {13, 22, 29, 37, 47, 60, 75, 92};
-    const double free_cost = 1e-9, circle = 2 * acos(-1), line_px = 2;
+    static const double radius[] = {14, 22, 29, 37, 47, 60, 75, 92};
+    const double free_cost = 1e-9, circle = 2 * acos(-1);
     double best = INFINITY;
     for (size_t r = 0; r < sizeof radius / sizeof *radius && best > free_cost; r++) {
         int directions = r < 1 ? 8 : 16;
@@ -87,9 +103,7 @@ void layout_near(struct layout *layout, double x, double y, double width, double
             double angle = circle * d / directions;
             double cx = x + (radius[r] + width / 2 - height / 2) * cos(angle), cy = y + radius[r] * sin(angle);
             struct box box = {cx - width / 2, cy - height / 2, cx + width / 2, cy + height / 2};
-            double cost = layout_cost(layout, box);
-            for (size_t i = 0; i < layout->lines; i++)
-                cost += line_px * layout_crossing(box, layout->line[i]);
+            double cost = near_cost(layout, x, y, box, r >= 1);
             if (cost < best) {
                 best = cost;
                 *text_x = cx;

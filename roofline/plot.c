@@ -36,15 +36,36 @@ void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
+/* gnuplot's svg terminal knows bold and italic only as marks in enhanced text, where some characters need a backslash. */
+static void put_styled(FILE *out, const char *text, const char *style)
+{
+    fprintf(out, "'{/:%s ", style);
+    for (; *text; text++) {
+        if (strchr("\\{}^_@&~", *text))
+            fputc('\\', out);
+        if (*text == '\'')
+            fputc('\'', out);
+        fputc((unsigned char)*text < ' ' ? ' ' : *text, out);
+    }
+    fprintf(out, "}'");
+}
+
 void put_label(struct canvas *c, const char *text, double x, double y, const char *align, double degrees, const char *font,
                const char *colour)
 {
+    size_t style = strcspn(font, ",");
     fprintf(c->out, "set label ");
-    put_quoted(c->out, text);
+    if (style > 0) {
+        char name[16];
+        snprintf(name, sizeof name, "%.*s", (int)style, font);
+        put_styled(c->out, text, name);
+    } else {
+        put_quoted(c->out, text);
+    }
     fprintf(c->out, " at screen %.5f,%.5f %s", x / c->width, y / c->height, align);
     if (degrees != 0)
         fprintf(c->out, " rotate by %.2f", degrees);
-    fprintf(c->out, " front noenhanced font '%s' tc rgb '%s'\n", font, colour);
+    fprintf(c->out, " front %s font '%s' tc rgb '%s'\n", style > 0 ? "enhanced" : "noenhanced", font + style, colour);
 }
 
 void put_line(struct canvas *c, double x0, double y0, double x1, double y1, const char *style)

@@ -20,6 +20,7 @@ static const double char_px = 6.6, text_px = 15; /* of 13 px texts, a little gen
 double pixel_x(const struct canvas *canvas, double flop_per_byte);
 double pixel_y(const struct canvas *canvas, double flop_per_s);
 void put_quoted(FILE *out, const char *text);
+/* font: "Bold,13", "Italic,13" or ",13" */
 void put_label(struct canvas *canvas, const char *text, double x, double y, const char *align, double degrees,
                const char *font, const char *colour);
 void put_line(struct canvas *canvas, double x0, double y0, double x1, double y1, const char *style);

@@ -65,7 +65,7 @@ void draw_numbers(struct canvas *c, const struct chart *chart)
             put_line(c, leader.x0, leader.y0, leader.x1, leader.y1, "lw 0.8 lc rgb '#999999' back");
             layout_take_line(&c->layout, leader);
         }
-        put_label(c, number, text_x, text_y, "center", 0, "Arial:Bold,13", colour(e));
+        put_label(c, number, text_x, text_y, "center", 0, "Bold,13", colour(e));
     }
 }
 
@@ -82,13 +82,13 @@ void draw_key(struct canvas *c, const struct chart *chart)
     enum { NAME_CHARS = 44 };
     double left = c->layout.area.x1 + 36, y = c->layout.area.y1 - 4;
     double name_x = left + 26, value_x = left + 412, note_x = value_x + 12;
-    put_label(c, chart->value_title, value_x, y, "right", 0, "Arial:Italic,13", "#555555");
-    put_label(c, chart->note_title, note_x, y, "left", 0, "Arial:Italic,13", "#555555");
+    put_label(c, chart->value_title, value_x, y, "right", 0, "Italic,13", "#555555");
+    put_label(c, chart->note_title, note_x, y, "left", 0, "Italic,13", "#555555");
     for (size_t i = 0; i < chart->entries; i++) {
         const struct chart_entry *e = &chart->entry[i];
         if (i == 0 || strcmp(e->family, chart->entry[i - 1].family) != 0) {
             y -= i == 0 ? 0 : ROW_PX * 0.5;
-            put_label(c, e->family, left, y, "left", 0, "Arial:Bold,14", colour(e));
+            put_label(c, e->family, left, y, "left", 0, "Bold,14", colour(e));
             y -= ROW_PX;
         }
         char number[24], name[NAME_CHARS + 4];
@@ -97,7 +97,7 @@ void draw_key(struct canvas *c, const struct chart *chart)
             snprintf(name, sizeof name, "%.*s...", NAME_CHARS - 3, e->name);
         else
             snprintf(name, sizeof name, "%.*s", NAME_CHARS, e->name);
-        put_label(c, number, left + 18, y, "right", 0, "Arial:Bold,13", colour(e));
+        put_label(c, number, left + 18, y, "right", 0, "Bold,13", colour(e));
         put_label(c, name, name_x, y, "left", 0, ",13", "#222222");
         put_label(c, e->value, value_x, y, "right", 0, ",13", "#222222");
         put_label(c, e->note, note_x, y, "left", 0, ",13", e->above_roof ? "#cc0000" : "#222222");

@@ -124,7 +124,7 @@ void draw_frame(struct canvas *c, const struct chart *chart)
     fprintf(c->out, "set xlabel ");
     put_quoted(c->out, chart->x_label);
     fprintf(c->out, " noenhanced font ',14' offset 0,-0.3\n");
-    put_label(c, chart->title, a.x0 - 70, c->height - 26, "left", 0, "Arial:Bold,19", "#000000");
+    put_label(c, chart->title, a.x0 - 70, c->height - 26, "left", 0, "Bold,19", "#000000");
     put_label(c, chart->subtitle, a.x0 - 70, c->height - 50, "left", 0, ",13", "#555555");
 }
 
