@@ -73,25 +73,34 @@ static struct text specified_per_clock(int field, double value, const struct dev
     return format_digits(value / (spec->sms * (tensor ? spec->tensor_hz : spec->max_sm_hz)), 4);
 }
 
-static int print_ceilings(const struct record_list *list, const char *device, const struct device_spec *spec,
-                          struct ridge_error *err)
+/* The host's own names of its memories. */
+static const char *ceiling_label(int field, bool host)
 {
-    struct ceilings measured, specified = spec ? spec->specified : ceilings_unknown();
-    const json_t *from[CEILING_COUNT];
+    static const struct {
+        const char *key, *label;
+    } host_label[] = {{"hbm_read", "DRAM read"}, {"hbm_copy", "DRAM copy"}, {"hbm_write", "DRAM write"},
+                      {"l2", "last-level cache"}, {"smem", "L1 cache"}};
+    for (size_t i = 0; host && i < sizeof host_label / sizeof *host_label; i++)
+        if (strcmp(ceiling_info[field].key, host_label[i].key) == 0)
+            return host_label[i].label;
+    return ceiling_info[field].label;
+}
+
+static int print_ceilings(struct ceilings *measured, const json_t *const from[CEILING_COUNT], const char *device, bool host,
+                          const struct device_spec *spec, struct ridge_error *err)
+{
+    struct ceilings specified = spec ? spec->specified : ceilings_unknown();
     struct grid grid = {.columns = 0};
-    int status = ceilings_with_evidence(list->record, list->count, device, &measured, from, err);
-    if (status)
-        return status;
     static const char *const title[] = {"ceiling", "measured", "specified", "ratio", "per clock and SM", "specified per clock",
                                         "SM clock", "best of"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i > 0 && i < 7);
     for (int i = 0; i < CEILING_COUNT; i++) {
-        double is = *ceiling_at(&measured, i), should = *ceiling_at(&specified, i);
-        if (isnan(is) && isnan(should))
+        double is = *ceiling_at(measured, i), should = *ceiling_at(&specified, i);
+        if (!from[i] && isnan(should))
             continue;
         const char *family = record_string(from[i], "variant.name"), *shape = record_string(from[i], "shape.name");
-        grid_cell(&grid, ceiling_info[i].label);
+        grid_cell(&grid, ceiling_label(i, host));
         cell(&grid, rate(i, is));
         cell(&grid, rate(i, should));
         cell(&grid, format_digits(is / should, 3));
@@ -105,7 +114,7 @@ static int print_ceilings(const struct record_list *list, const char *device, co
         return RIDGE_OK;
     }
     printf("%s: measured%s%s\n", device, spec ? " against the specification of " : "", spec ? spec->name : "");
-    status = grid_print(&grid, stdout, err);
+    int status = grid_print(&grid, stdout, err);
     grid_free(&grid);
     return status;
 }
@@ -116,11 +125,11 @@ static bool in_family(const json_t *record, const char *device, const char *fami
 }
 
 /* Every record of one ceiling family, where there are several: the curve behind the best value. */
-static int print_sweep(const struct record_list *list, const char *device, const char *family, double best,
+static int print_sweep(const struct record_list *list, const char *device, const char *family, struct ceilings *measured,
                        struct ridge_error *err)
 {
     struct grid grid = {.columns = 0};
-    static const char *const title[] = {"variant", "shape", "launch", "rate", "per clock and SM", "SM clock", "of the best"};
+    static const char *const title[] = {"variant", "shape", "launch", "rate", "per clock and SM", "SM clock", "of the ceiling"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i >= 3);
     for (size_t i = 0; i < list->count; i++) {
@@ -130,6 +139,7 @@ static int print_sweep(const struct record_list *list, const char *device, const
         if (field < 0)
             continue;
         bool is_time = strcmp(ceiling_info[field].unit, "s") == 0;
+        double best = *ceiling_at(measured, field);
         grid_cell(&grid, record_string(record, "variant.label"));
         grid_cell(&grid, record_string(record, "shape.name"));
         grid_cell(&grid, record_string(record, "mode.launch.requested"));
@@ -144,23 +154,25 @@ static int print_sweep(const struct record_list *list, const char *device, const
     return status;
 }
 
-static int print_sweeps(const struct record_list *list, const char *device, struct ridge_error *err)
+static int print_sweeps(const struct record_list *list, const char *device, struct ceilings *measured,
+                        struct ridge_error *err)
 {
     int status = RIDGE_OK;
     for (size_t i = 0; i < list->count && !status; i++) {
-        double value, best;
+        double value;
         const char *family = record_string(list->record[i], "variant.family");
-        int records = 0, field = family && in_family(list->record[i], device, family) ? ceiling_of_record(list->record[i], &best) : -1;
+        if (!family || !in_family(list->record[i], device, family) || ceiling_of_record(list->record[i], &value) < 0)
+            continue;
+        int records = 0;
         bool seen = false;
-        for (size_t j = 0; j < list->count && field >= 0; j++) {
+        for (size_t j = 0; j < list->count; j++) {
             if (!in_family(list->record[j], device, family) || ceiling_of_record(list->record[j], &value) < 0)
                 continue;
             seen = seen || j < i;
             records++;
-            best = strcmp(ceiling_info[field].unit, "s") == 0 ? fmin(best, value) : fmax(best, value);
         }
-        if (field >= 0 && !seen && records > 1)
-            status = print_sweep(list, device, family, best, err);
+        if (!seen && records > 1)
+            status = print_sweep(list, device, family, measured, err);
     }
     return status;
 }
@@ -176,8 +188,12 @@ static int print_device(const struct record_list *list, const json_t *record, co
         spec = NULL;
     else if (!asked && profile && *profile && device_spec_load(profile, &own, NULL) == RIDGE_OK)
         spec = &own;
-    int status = print_ceilings(list, device, spec, err);
-    return status ? status : print_sweeps(list, device, err);
+    struct ceilings measured;
+    const json_t *from[CEILING_COUNT];
+    int status = ceilings_with_evidence(list->record, list->count, device, &measured, from, err);
+    if (!status)
+        status = print_ceilings(&measured, from, device, !cuda, spec, err);
+    return status ? status : print_sweeps(list, device, &measured, err);
 }
 
 static int run(const struct ceilings_args *args, struct ridge_error *err)

@@ -162,12 +162,13 @@ static void measured_entry(struct chart *chart, const struct point *p, enum leve
         entry->second = (struct chart_mark){counted ? MARK_ISSUED_COUNTED : MARK_ISSUED_MODEL,
                                             p->issued_flop / p->level[level].issued_bytes, p->issued_flop / p->time_s};
     struct bound bound = record_bound(p->record, merged);
+    double share = 100 * bound.floor_s / p->time_s;
     entry->above_roof = record_exceeds(p->record, merged);
     rate_text(entry->main.y, "FLOP/s", entry->value, sizeof entry->value);
     if (entry->above_roof)
         snprintf(entry->note, sizeof entry->note, "ABOVE roof: %s", bound_name(bound.first, host));
     else if (bound.floor_s > 0)
-        snprintf(entry->note, sizeof entry->note, "%.0f %% %s", 100 * bound.floor_s / p->time_s,
+        snprintf(entry->note, sizeof entry->note, share < 9.5 ? "%.1f %% %s" : "%.0f %% %s", share,
                  bound_name(bound.first, host));
 }
 

@@ -25,7 +25,10 @@ const char *bound_name(enum resource resource, bool host)
         return "dram";
     if (host && resource == RES_L2)
         return "cache";
-    return host && resource == RES_SMEM ? "l1" : resource_name(resource);
+    if (host && resource == RES_SMEM)
+        return "l1";
+    /* The host multiplies BF16 on its FP32 units. */
+    return resource_name(host && resource == RES_TENSOR_BF16 ? RES_FP32 : resource);
 }
 
 /* Metric names contain dots, so they are looked up as they are and not by path. */

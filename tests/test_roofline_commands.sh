@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# ridge roofline and ridge ceilings: what they write, and what they refuse without writing anything.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+h200=$RIDGE_SOURCE/tests/fixtures/roofline_h200.jsonl
+host=$RIDGE_SOURCE/tests/fixtures/roofline_host.jsonl
+failed=0
+
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+
+# expect CODE TEXT COMMAND...: exit code, and a text in what it prints
+expect() {
+    local code=$1 text=$2 got
+    shift 2
+    "$@" >"$work/out" 2>&1
+    got=$?
+    [ "$got" = "$code" ] || fail "exit $got instead of $code: $*"
+    grep -qF -- "$text" "$work/out" || { fail "no '$text' from: $*"; head -5 "$work/out"; }
+}
+
+# Refused: nothing is written.
+expect 2 "unknown device 'h21'; known are a100-sxm" "$RIDGE" roofline "$h200" --device h20,h21 --out "$work/none"
+expect 2 "nosuch.jsonl" "$RIDGE" roofline "$work/nosuch.jsonl" --out "$work/none"
+: >"$work/empty.jsonl"
+expect 2 "no records" "$RIDGE" roofline "$work/empty.jsonl" --out "$work/none"
+expect 2 "no records" "$RIDGE" ceilings "$work/empty.jsonl"
+echo '{"schema": "ridgeline.record/2"}' >"$work/other.jsonl"
+expect 2 "other.jsonl" "$RIDGE" roofline "$work/other.jsonl" --out "$work/none"
+expect 2 "RECORDS" "$RIDGE" roofline --out "$work/none"
+expect 2 "" "$RIDGE" roofline "$h200" --nonsense --out "$work/none"
+expect 2 "unknown device" "$RIDGE" ceilings "$h200" --device h21
+sed 's/"value": 148e12/"value": -148e12/' "$RIDGE_SOURCE/roofline/devices/h20.json" >"$work/bad.json"
+expect 2 "bad.json: figures.tensor_bf16_flop_per_s: not positive" \
+    "$RIDGE" roofline "$h200" --device "$work/bad.json" --out "$work/none"
+[ -e "$work/none" ] && fail "a refused command made its folder"
+: >"$work/file"
+expect 4 "not a folder" "$RIDGE" roofline "$h200" --out "$work/file"
+
+# Without gnuplot: scripts with their data, and a note.
+mkdir "$work/bin"
+expect 0 "gnuplot is not on PATH" env PATH="$work/bin" "$RIDGE" roofline "$h200" --device h20 --out "$work/later"
+[ -s "$work/later/roofline_h200-sxm_hbm.gp" ] || fail "no script without gnuplot"
+[ -s "$work/later/roofline_h20_placed_hbm.gp" ] || fail "no script of the other device without gnuplot"
+
+# A gnuplot that fails is said to fail.
+printf '#!/bin/sh\nexit 3\n' >"$work/bin/gnuplot"
+chmod +x "$work/bin/gnuplot"
+expect 4 "gnuplot failed" env PATH="$work/bin:$PATH" "$RIDGE" roofline "$h200" --out "$work/later"
+
+expect 0 "tensor cores BF16" "$RIDGE" ceilings "$h200"
+expect 0 "4058" "$RIDGE" ceilings "$h200" # FLOP per clock and SM of n = 256
+for command in roofline ceilings; do
+    "$RIDGE" "$command" --help >"$work/help" || fail "$command --help"
+    [ "$(wc -l <"$work/help")" -le 24 ] || fail "$command --help is longer than a screen"
+done
+
+if command -v gnuplot >/dev/null; then
+    expect 0 "not measured. placed" "$RIDGE" roofline "$h200" "$host" --device h20 --out "$work/it's here"
+    for name in h200-sxm_hbm h200-sxm_l2 h200-sxm_smem h20_placed_hbm host_hbm; do
+        for kind in svg png; do
+            [ -s "$work/it's here/roofline_$name.$kind" ] || fail "no roofline_$name.$kind"
+        done
+    done
+    grep -q 'Nothing here was measured on NVIDIA H20' "$work/it's here/roofline_h20_placed_hbm.svg" ||
+        fail "the plot of another device does not say so"
+    head -c 8 "$work/it's here/roofline_host_hbm.png" | grep -q PNG || fail "the PNG is none"
+    # A script drawn later gives the same picture.
+    (cd "$work/later" && gnuplot roofline_h200-sxm_hbm.gp) || fail "a script does not draw by itself"
+    cmp -s "$work/later/roofline_h200-sxm_hbm.svg" "$work/it's here/roofline_h200-sxm_hbm.svg" ||
+        fail "drawn later, the picture differs"
+fi
+exit $failed
