@@ -78,21 +78,24 @@ static const char *ceiling_label(int field, bool host)
 {
     static const struct {
         const char *key, *label;
-    } host_label[] = {{"hbm_read", "DRAM read"}, {"hbm_copy", "DRAM copy"}, {"hbm_write", "DRAM write"},
-                      {"l2", "last-level cache"}, {"smem", "L1 cache"}};
+    } host_label[] = {{"hbm_read", "DRAM read"},
+                      {"hbm_copy", "DRAM copy"},
+                      {"hbm_write", "DRAM write"},
+                      {"l2", "last-level cache"},
+                      {"smem", "L1 cache"}};
     for (size_t i = 0; host && i < sizeof host_label / sizeof *host_label; i++)
         if (strcmp(ceiling_info[field].key, host_label[i].key) == 0)
             return host_label[i].label;
     return ceiling_info[field].label;
 }
 
-static int print_ceilings(struct ceilings *measured, const json_t *const from[CEILING_COUNT], const char *device, bool host,
-                          const struct device_spec *spec, struct ridge_error *err)
+static int print_ceilings(struct ceilings *measured, const json_t *const from[CEILING_COUNT], const char *device,
+                          bool host, const struct device_spec *spec, struct ridge_error *err)
 {
     struct ceilings specified = spec ? spec->specified : ceilings_unknown();
     struct grid grid = {.columns = 0};
-    static const char *const title[] = {"ceiling", "measured", "specified", "ratio", "per clock and SM", "specified per clock",
-                                        "SM clock", "best of"};
+    static const char *const title[] = {
+        "ceiling", "measured", "specified", "ratio", "per clock and SM", "specified per clock", "SM clock", "best of"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i > 0 && i < 7);
     for (int i = 0; i < CEILING_COUNT; i++) {
@@ -125,11 +128,12 @@ static bool in_family(const json_t *record, const char *device, const char *fami
 }
 
 /* Every record of one ceiling family, where there are several: the curve behind the best value. */
-static int print_sweep(const struct record_list *list, const char *device, const char *family, struct ceilings *measured,
-                       struct ridge_error *err)
+static int print_sweep(const struct record_list *list, const char *device, const char *family,
+                       struct ceilings *measured, struct ridge_error *err)
 {
     struct grid grid = {.columns = 0};
-    static const char *const title[] = {"variant", "shape", "launch", "rate", "per clock and SM", "SM clock", "of the ceiling"};
+    static const char *const title[] = {"variant",          "shape",    "launch",        "rate",
+                                        "per clock and SM", "SM clock", "of the ceiling"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i >= 3);
     for (size_t i = 0; i < list->count; i++) {
@@ -227,12 +231,16 @@ int cmd_ceilings(int argc, char **argv, struct ridge_error *err)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "RECORDS...",
+        options,
+        parse,
+        "RECORDS...",
         "Prints measured ceilings against specified ones, per clock and SM where the clock was recorded.\v"
         "RECORDS are files of JSON lines as `ridge bench --json` writes them; - is standard input. Only records of the "
         "ceiling_* families with a passed check and random data count. Families with several shapes or variants follow "
         "as tables of their own.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct ceilings_args args = {.device = NULL};
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         return ridge_fail(err, RIDGE_INVALID, "invalid arguments");

@@ -104,8 +104,8 @@ static struct text unknown_note(enum resource unknown)
 static int print_measured(const struct machine *m, struct ridge_error *err)
 {
     struct grid grid = {.columns = 0};
-    static const char *const title[] = {"family", "variant", "time", "useful FLOP/s", "B/s", "bound", "floor", "of bound",
-                                        "next", "note"};
+    static const char *const title[] = {"family", "variant", "time",     "useful FLOP/s", "B/s",
+                                        "bound",  "floor",   "of bound", "next",          "note"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], (i >= 2 && i <= 4) || i == 6 || i == 7);
     for (size_t i = 0; i < m->points.count; i++) {
@@ -127,7 +127,8 @@ static int print_measured(const struct machine *m, struct ridge_error *err)
         else
             cell(&grid, unknown_note(bound.unknown));
     }
-    printf("%s: measured%s%s\n", m->name, m->has_spec ? "; ceilings that were not measured are those specified for " : "",
+    printf("%s: measured%s%s\n", m->name,
+           m->has_spec ? "; ceilings that were not measured are those specified for " : "",
            m->has_spec ? m->spec.name : "");
     int status = grid_print(&grid, stdout, err);
     grid_free(&grid);
@@ -138,8 +139,8 @@ static int print_measured(const struct machine *m, struct ridge_error *err)
 static int print_elsewhere(const struct machine *m, const struct device_spec *target, struct ridge_error *err)
 {
     struct grid grid = {.columns = 0};
-    static const char *const title[] = {"family", "variant", "measured", "placed", "bound", "projected", "from", "to",
-                                        "scaled by", "note"};
+    static const char *const title[] = {"family",    "variant", "measured", "placed",    "bound",
+                                        "projected", "from",    "to",       "scaled by", "note"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i == 2 || i == 3 || (i >= 5 && i <= 7));
     for (size_t i = 0; i < m->points.count; i++) {
@@ -157,10 +158,11 @@ static int print_elsewhere(const struct machine *m, const struct device_spec *ta
         cell(&grid, format_time_ns(projected.low_s * 1e9));
         cell(&grid, format_time_ns(projected.high_s * 1e9));
         grid_cell(&grid, projected.seconds > 0 ? resource_name(projected.bound) : "-");
-        cell(&grid, p->emulated ? text_of("emulated: the measured time is the throttled one") : unknown_note(placed.unknown));
+        cell(&grid,
+             p->emulated ? text_of("emulated: the measured time is the throttled one") : unknown_note(placed.unknown));
     }
-    printf("%s: not measured. placed = attainable on its specified roofs; projected = time on %s, scaled\n", target->name,
-           m->name);
+    printf("%s: not measured. placed = attainable on its specified roofs; projected = time on %s, scaled\n",
+           target->name, m->name);
     int status = grid_print(&grid, stdout, err);
     grid_free(&grid);
     printf("\n");
@@ -191,7 +193,8 @@ static int draw_levels(const struct machine *m, const struct device_spec *target
     for (int level = 0; level < LEVEL_COUNT && !status; level++) {
         struct chart chart;
         status = target ? chart_elsewhere(&m->points, (enum level)level, &m->projected, target, &chart, err)
-                        : chart_measured(&m->points, (enum level)level, &m->measured, m->has_spec ? &m->spec : NULL, &chart, err);
+                        : chart_measured(&m->points, (enum level)level, &m->measured, m->has_spec ? &m->spec : NULL,
+                                         &chart, err);
         size_t length = strlen(chart.stem);
         if (!status && m->number > 1)
             snprintf(chart.stem + length, sizeof chart.stem - length, "_%d", m->number);
@@ -201,10 +204,11 @@ static int draw_levels(const struct machine *m, const struct device_spec *target
     return status;
 }
 
-static int open_machine(const struct record_list *list, const json_t *record, struct machine *m, struct ridge_error *err)
+static int open_machine(const struct record_list *list, const json_t *record, struct machine *m,
+                        struct ridge_error *err)
 {
-    *m = (struct machine){.name = record_string(record, "device.name"), .profile = record_string(record, "device.profile"),
-                          .number = 1};
+    *m = (struct machine){
+        .name = record_string(record, "device.name"), .profile = record_string(record, "device.profile"), .number = 1};
     m->host = record_is(record, "device.kind", "host");
     m->has_spec = m->profile && *m->profile && !m->host && device_spec_load(m->profile, &m->spec, NULL) == RIDGE_OK;
     int status = ceilings_from_records(list->record, list->count, m->name, &m->measured, err);
@@ -272,7 +276,8 @@ static int run_all(const struct record_list *list, const struct device_spec *tar
         point_list_free(&machine.points);
     }
     if (!status && waiting > 0)
-        printf("note: gnuplot is not on PATH. The scripts hold their data: run gnuplot on them here once it is installed,\n"
+        printf("note: gnuplot is not on PATH. The scripts hold their data: run gnuplot on them here once it is "
+               "installed,\n"
                "      or copy them to another machine and run it there\n");
     return status;
 }
@@ -303,18 +308,24 @@ static int run(const struct roofline_args *args, struct ridge_error *err)
 int cmd_roofline(int argc, char **argv, struct ridge_error *err)
 {
     static const struct argp_option options[] = {
-        {"device", 'd', "ID[,ID...]", 0, "place and project the records on these devices too (h20, h800-sxm, or a file)", 0},
+        {"device", 'd', "ID[,ID...]", 0,
+         "place and project the records on these devices too (h20, h800-sxm, or a file)", 0},
         {"out", 'o', "DIR", 0, "folder for the plots (default: the current one)", 0},
         {0},
     };
     static const struct argp argp = {
-        options, parse, "RECORDS...",
+        options,
+        parse,
+        "RECORDS...",
         "Draws rooflines of HBM, L2 and shared memory (SVG and PNG), and prints the bound of every variant.\v"
         "RECORDS are files of JSON lines as `ridge bench --json` writes them; - is standard input. Solid roofs were "
         "measured by the ceiling families in the same records, dashed ones come from device files. On another device "
-        "than the records' the plot shows placed work (attainable on its specified roofs) and projected times (measured, "
+        "than the records' the plot shows placed work (attainable on its specified roofs) and projected times "
+        "(measured, "
         "scaled by the ratio of the binding ceilings); neither is a measurement.",
-        NULL, NULL, NULL};
+        NULL,
+        NULL,
+        NULL};
     struct roofline_args args = {.out = NULL};
     int status = RIDGE_INVALID;
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) == 0)

@@ -22,7 +22,8 @@ const char *mark_meaning(enum mark mark)
     return meaning[mark];
 }
 
-static void scaled_text(double value, const char *unit, const char *const *prefix, int prefixes, char *text, size_t bytes)
+static void scaled_text(double value, const char *unit, const char *const *prefix, int prefixes, char *text,
+                        size_t bytes)
 {
     int i = 0;
     for (; i + 1 < prefixes && fabs(value) >= 999.5; i++)
@@ -251,8 +252,8 @@ int chart_elsewhere(const struct point_list *points, enum level level, const str
     snprintf(chart->title, sizeof chart->title, "%s: %s roofline, placed and projected from %s", target->name,
              level_label(level, false), text_of(record, "device.name"));
     snprintf(chart->subtitle, sizeof chart->subtitle,
-             "Nothing here was measured on %s. Roofs are specified. ridge %s, commit %.12s, records of %s", target->name,
-             text_of(record, "run.version"), text_of(record, "run.git"), text_of(record, "run.time_utc"));
+             "Nothing here was measured on %s. Roofs are specified. ridge %s, commit %.12s, records of %s",
+             target->name, text_of(record, "run.version"), text_of(record, "run.git"), text_of(record, "run.time_utc"));
     snprintf(chart->x_label, sizeof chart->x_label, "FLOP per byte of %s traffic", level_label(level, false));
     snprintf(stem, sizeof stem, "%s_placed", target->id);
     safe_stem(stem, level, chart->stem, sizeof chart->stem);

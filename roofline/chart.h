@@ -12,7 +12,7 @@
 
 struct chart_roof {
     char label[96];
-    double rate;   /* FLOP/s, or bytes/s of a slanted roof */
+    double rate; /* FLOP/s, or bytes/s of a slanted roof */
     bool slanted;
     bool measured; /* else specified: drawn dashed */
 };
@@ -26,7 +26,7 @@ enum mark {
     MARK_PLACED,
     MARK_PROJECTED,
     MARK_EMULATED,
-    MARK_ERROR,          /* ring: above a roof */
+    MARK_ERROR, /* ring: above a roof */
     MARK_COUNT
 };
 

@@ -32,7 +32,8 @@ static bool sourced(const struct reader *reader, const json_t *figure)
     size_t i;
     if (json_array_size(source) == 0)
         return false;
-    json_array_foreach(source, i, key) {
+    json_array_foreach(source, i, key)
+    {
         if (!json_is_string(key) || !json_is_string(json_object_get(reader->sources, json_string_value(key))))
             return false;
     }
@@ -123,10 +124,14 @@ int device_spec_parse(const char *text, const char *file, struct device_spec *sp
     const char *id = json_string_value(json_object_get(root, "id"));
     const char *name = json_string_value(json_object_get(root, "name"));
     struct reader reader = {
-        .file = file, .err = err, .status = RIDGE_OK,
-        .figures = json_object_get(root, "figures"), .sources = json_object_get(root, "sources"),
+        .file = file,
+        .err = err,
+        .status = RIDGE_OK,
+        .figures = json_object_get(root, "figures"),
+        .sources = json_object_get(root, "sources"),
     };
-    if (!id || !*id || strlen(id) >= sizeof spec->id || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != strlen(id))
+    if (!id || !*id || strlen(id) >= sizeof spec->id ||
+        strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != strlen(id))
         reader.status = ridge_fail(err, RIDGE_INVALID, "%s: id: missing, or not of lower case, digits and -_.", file);
     else if (!name || !*name || strlen(name) >= sizeof spec->name)
         reader.status = ridge_fail(err, RIDGE_INVALID, "%s: name: missing or too long", file);
@@ -165,7 +170,8 @@ static int unknown_id(const char *id, struct ridge_error *err)
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", device_spec_id(i));
     }
-    return ridge_fail(err, RIDGE_INVALID, "unknown device '%.64s'; known are %s, or a path to a device file", id, known);
+    return ridge_fail(err, RIDGE_INVALID, "unknown device '%.64s'; known are %s, or a path to a device file", id,
+                      known);
 }
 
 static int load_path(const char *path, struct device_spec *spec, struct ridge_error *err)

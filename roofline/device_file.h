@@ -11,7 +11,7 @@ struct device_spec {
     char name[64]; /* "NVIDIA H20 96 GB" */
     int sms;
     int cc;
-    double tensor_hz;  /* the clock the rated tensor figures assume */
+    double tensor_hz; /* the clock the rated tensor figures assume */
     double max_sm_hz;
     double l2_bytes, memory_bytes;
     struct ceilings specified;

@@ -124,7 +124,8 @@ void layout_along(struct layout *layout, struct box line, const double offset[2]
     /* Texts read left to right whichever way the line is walked. */
     double upright = ux < 0 ? angle + acos(-1) : angle;
     for (int side = 0; side < 2; side++) {
-        for (double s = width / 2 + step; best > free_cost && (s <= length - width / 2 || best == INFINITY); s += step) {
+        for (double s = width / 2 + step; best > free_cost && (s <= length - width / 2 || best == INFINITY);
+             s += step) {
             double x = line.x0 + s * ux - offset[side] * uy, y = line.y0 + s * uy + offset[side] * ux;
             double cost = layout_text_cost(layout, x, y, width, height, upright);
             if (cost < best) {

@@ -36,7 +36,8 @@ void put_quoted(FILE *out, const char *text)
     fputc('\'', out);
 }
 
-/* gnuplot's svg terminal knows bold and italic only as marks in enhanced text, where some characters need a backslash. */
+/* gnuplot's svg terminal knows bold and italic only as marks in enhanced text, where some characters need a backslash.
+ */
 static void put_styled(FILE *out, const char *text, const char *style)
 {
     fprintf(out, "'{/:%s ", style);
@@ -50,8 +51,8 @@ static void put_styled(FILE *out, const char *text, const char *style)
     fprintf(out, "}'");
 }
 
-void put_label(struct canvas *c, const char *text, double x, double y, const char *align, double degrees, const char *font,
-               const char *colour)
+void put_label(struct canvas *c, const char *text, double x, double y, const char *align, double degrees,
+               const char *font, const char *colour)
 {
     size_t style = strcspn(font, ",");
     fprintf(c->out, "set label ");
@@ -84,7 +85,8 @@ int plot_script(const struct chart *chart, FILE *out, struct ridge_error *err)
     c->height = fmax(LEAST_HEIGHT, key_height(chart) + MARGIN_TOP + MARGIN_BOTTOM);
     c->layout.area = (struct box){MARGIN_LEFT, MARGIN_BOTTOM, MARGIN_LEFT + PLOT_WIDTH, c->height - MARGIN_TOP};
 
-    fprintf(out, "# Draws %s.svg and %s.png. Data are in the file: gnuplot %s.gp\n", chart->stem, chart->stem, chart->stem);
+    fprintf(out, "# Draws %s.svg and %s.png. Data are in the file: gnuplot %s.gp\n", chart->stem, chart->stem,
+            chart->stem);
     draw_frame(c, chart);
     take_marks(c, chart);
     draw_roofs(c, chart);
@@ -92,12 +94,13 @@ int plot_script(const struct chart *chart, FILE *out, struct ridge_error *err)
     draw_key(c, chart);
     draw_legend(c, chart);
     draw_data(c, chart);
-    fprintf(out, "set terminal svg size %.0f,%.0f dynamic background 'white' font 'Arial,13'\nset output '%s.svg'\n", c->width,
-            c->height, chart->stem);
+    fprintf(out, "set terminal svg size %.0f,%.0f dynamic background 'white' font 'Arial,13'\nset output '%s.svg'\n",
+            c->width, c->height, chart->stem);
     plot_marks(c, chart);
-    fprintf(out, "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
-                 "  set terminal pngcairo size %.0f,%.0f background 'white' font 'Arial,13' fontscale 0.75\n} else {\n"
-                 "  set terminal png size %.0f,%.0f background '#ffffff'\n}\nset output '%s.png'\nreplot\nset output\n",
+    fprintf(out,
+            "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) {\n"
+            "  set terminal pngcairo size %.0f,%.0f background 'white' font 'Arial,13' fontscale 0.75\n} else {\n"
+            "  set terminal png size %.0f,%.0f background '#ffffff'\n}\nset output '%s.png'\nreplot\nset output\n",
             c->width, c->height, c->width, c->height, chart->stem);
     free(c);
     return ferror(out) ? ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", chart->stem, strerror(errno)) : RIDGE_OK;

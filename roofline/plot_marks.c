@@ -6,16 +6,17 @@
 #include "roofline/plot_canvas.h"
 
 /* Colours that stay apart for colour-blind readers (Okabe and Ito, 2008), the yellow left out. */
-static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#b5579a", "#a87800", "#3a9fd6", "#6a3d9a", "#555555"};
+static const char *const palette[] = {"#0072b2", "#d55e00", "#009e73", "#b5579a",
+                                      "#a87800", "#3a9fd6", "#6a3d9a", "#555555"};
 enum { COLOURS = sizeof palette / sizeof *palette };
 
 static const struct {
     int point; /* of gnuplot */
     double size, line;
 } style[MARK_COUNT] = {
-    [MARK_MODEL] = {6, 1.25, 2},       [MARK_COUNTED] = {7, 1.35, 1},  [MARK_ISSUED_MODEL] = {12, 1.2, 1.4},
-    [MARK_ISSUED_COUNTED] = {13, 1.2, 1}, [MARK_PLACED] = {8, 1.3, 1.6},  [MARK_PROJECTED] = {5, 0.95, 1.4},
-    [MARK_EMULATED] = {15, 1.3, 1},    [MARK_ERROR] = {6, 2.6, 2},
+    [MARK_MODEL] = {6, 1.25, 2},          [MARK_COUNTED] = {7, 1.35, 1}, [MARK_ISSUED_MODEL] = {12, 1.2, 1.4},
+    [MARK_ISSUED_COUNTED] = {13, 1.2, 1}, [MARK_PLACED] = {8, 1.3, 1.6}, [MARK_PROJECTED] = {5, 0.95, 1.4},
+    [MARK_EMULATED] = {15, 1.3, 1},       [MARK_ERROR] = {6, 2.6, 2},
 };
 
 enum { ROW_PX = 18 };
@@ -41,8 +42,8 @@ void take_marks(struct canvas *c, const struct chart *chart)
         take_mark(c, &e->main);
         take_mark(c, &e->second);
         if (e->second.mark != MARK_NONE)
-            layout_take_line(&c->layout, (struct box){pixel_x(c, e->main.x), pixel_y(c, e->main.y), pixel_x(c, e->second.x),
-                                                      pixel_y(c, e->second.y)});
+            layout_take_line(&c->layout, (struct box){pixel_x(c, e->main.x), pixel_y(c, e->main.y),
+                                                      pixel_x(c, e->second.x), pixel_y(c, e->second.y)});
         if (e->high > e->low) {
             double x = pixel_x(c, e->main.x);
             layout_take(&c->layout, (struct box){x - 2, pixel_y(c, e->low), x + 2, pixel_y(c, e->high)});
@@ -61,7 +62,8 @@ void draw_numbers(struct canvas *c, const struct chart *chart)
         layout_near(&c->layout, x, y, 8.0 * (double)strlen(number), 13, &text_x, &text_y, &far);
         if (far) {
             double length = hypot(text_x - x, text_y - y), from = 6 / length, to = 1 - 9 / length;
-            struct box leader = {x + (text_x - x) * from, y + (text_y - y) * from, x + (text_x - x) * to, y + (text_y - y) * to};
+            struct box leader = {x + (text_x - x) * from, y + (text_y - y) * from, x + (text_x - x) * to,
+                                 y + (text_y - y) * to};
             put_line(c, leader.x0, leader.y0, leader.x1, leader.y1, "lw 0.8 lc rgb '#999999' back");
             layout_take_line(&c->layout, leader);
         }
@@ -124,15 +126,16 @@ void draw_legend(struct canvas *c, const struct chart *chart)
             any = any || chart->roof[i].measured == (evidence == 1);
         if (!any)
             continue;
-        put_line(c, x, y, x + 34, y, evidence ? "lw 2.2 lc rgb '#222222' front" : "lw 1.6 dt (9,6) lc rgb '#888888' front");
+        put_line(c, x, y, x + 34, y,
+                 evidence ? "lw 2.2 lc rgb '#222222' front" : "lw 1.6 dt (9,6) lc rgb '#888888' front");
         put_label(c, text, x + 42, y, "left", 0, ",13", "#333333");
         x += 42 + char_px * (double)strlen(text) + 18;
     }
     for (int mark = MARK_MODEL; mark < MARK_COUNT; mark++) {
         if (!has_mark(chart, (enum mark)mark))
             continue;
-        fprintf(c->out, "set label '' at screen %.5f,%.5f point pt %d ps %g lw %g lc rgb '%s' front\n", (x + 8) / c->width,
-                y / c->height, style[mark].point, fmin(style[mark].size, 1.8), style[mark].line,
+        fprintf(c->out, "set label '' at screen %.5f,%.5f point pt %d ps %g lw %g lc rgb '%s' front\n",
+                (x + 8) / c->width, y / c->height, style[mark].point, fmin(style[mark].size, 1.8), style[mark].line,
                 mark == MARK_ERROR ? "#cc0000" : "#333333");
         const char *text = mark_meaning((enum mark)mark);
         put_label(c, text, x + 22, y, "left", 0, ",13", "#333333");
@@ -159,8 +162,8 @@ static int rows_of(FILE *out, const struct chart *chart, int family, enum mark m
         rows++;
         bool interval = m == &e->main && e->high > 0;
         if (out)
-            fprintf(out, "%.6g %.6g %.6g %.6g # %zu %s\n", m->x, m->y, interval ? e->low : m->y, interval ? e->high : m->y, i + 1,
-                    e->name);
+            fprintf(out, "%.6g %.6g %.6g %.6g # %zu %s\n", m->x, m->y, interval ? e->low : m->y,
+                    interval ? e->high : m->y, i + 1, e->name);
     }
     return rows;
 }
@@ -201,7 +204,8 @@ void plot_marks(struct canvas *c, const struct chart *chart)
                 continue;
             const char *rgb = mark == MARK_ERROR ? "#cc0000" : palette[family % COLOURS];
             if (mark == MARK_PROJECTED) {
-                fprintf(c->out, "%s$d%d_%d using 1:2:3:4 with yerrorbars pt 0 lw 1.4 lc rgb '%s'", separator, family, mark, rgb);
+                fprintf(c->out, "%s$d%d_%d using 1:2:3:4 with yerrorbars pt 0 lw 1.4 lc rgb '%s'", separator, family,
+                        mark, rgb);
                 separator = ", \\\n  ";
             }
             fprintf(c->out, "%s$d%d_%d using 1:2 with points pt %d ps %g lw %g lc rgb '%s'", separator, family, mark,

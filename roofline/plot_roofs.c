@@ -112,7 +112,8 @@ void draw_frame(struct canvas *c, const struct chart *chart)
     set_ranges(c, chart);
     struct box a = c->layout.area;
     fprintf(c->out,
-            "reset\nset lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at screen "
+            "reset\nset lmargin at screen %.5f\nset rmargin at screen %.5f\nset bmargin at screen %.5f\nset tmargin at "
+            "screen "
             "%.5f\n",
             a.x0 / c->width, a.x1 / c->width, a.y0 / c->height, a.y1 / c->height);
     fprintf(c->out, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\nunset key\n", pow(10, c->x0),

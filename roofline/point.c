@@ -70,7 +70,8 @@ static void fill_levels(struct point *point)
     point->level[LEVEL_L2].useful_bytes = work_number(useful, "bytes_l2");
     point->level[LEVEL_L2].issued_bytes = either(l2, work_number(issued, "bytes_l2"), &point->level[LEVEL_L2].counted);
     point->level[LEVEL_SMEM].useful_bytes = work_number(useful, "bytes_smem");
-    point->level[LEVEL_SMEM].issued_bytes = either(smem, work_number(issued, "bytes_smem"), &point->level[LEVEL_SMEM].counted);
+    point->level[LEVEL_SMEM].issued_bytes =
+        either(smem, work_number(issued, "bytes_smem"), &point->level[LEVEL_SMEM].counted);
     /* Families seldom declare what a level below HBM must deliver; the variant's issued bytes then stand for both. */
     for (int i = LEVEL_L2; i < LEVEL_COUNT; i++)
         if (!(point->level[i].useful_bytes > 0))
@@ -190,7 +191,8 @@ static void name_points(struct point_list *list)
     }
 }
 
-int points_of_device(const struct record_list *list, const char *device, struct point_list *out, struct ridge_error *err)
+int points_of_device(const struct record_list *list, const char *device, struct point_list *out,
+                     struct ridge_error *err)
 {
     *out = (struct point_list){0};
     bool *keep = calloc(list->count + 1, sizeof *keep);

@@ -12,8 +12,8 @@
 
 enum level { LEVEL_HBM, LEVEL_L2, LEVEL_SMEM, LEVEL_COUNT };
 
-const char *level_name(enum level level);             /* "hbm", in file names */
-const char *level_label(enum level level, bool host); /* "HBM"; "DRAM" on the host */
+const char *level_name(enum level level);                  /* "hbm", in file names */
+const char *level_label(enum level level, bool host);      /* "HBM"; "DRAM" on the host */
 const char *bound_name(enum resource resource, bool host); /* resource_name, with the host's names of memories */
 
 struct point {
@@ -21,7 +21,7 @@ struct point {
     const char *family, *label;
     char name[128]; /* label, with shape and mode where two points of the family would read the same */
     int family_index;
-    bool emulated;                  /* mode.emulate is not "none" */
+    bool emulated; /* mode.emulate is not "none" */
     double time_s;
     double useful_flop, issued_flop; /* issued: counted by tensor counters where there are any */
     struct {
@@ -38,9 +38,10 @@ struct point_list {
     size_t replaced; /* older records of the same variant, shape and mode */
 };
 
-/* The timed and checked records of one device (device.name), ceilings excluded, by family and label. `list` must outlive
- * the points. */
-int points_of_device(const struct record_list *list, const char *device, struct point_list *out, struct ridge_error *err);
+/* The timed and checked records of one device (device.name), ceilings excluded, by family and label. `list` must
+ * outlive the points. */
+int points_of_device(const struct record_list *list, const char *device, struct point_list *out,
+                     struct ridge_error *err);
 void point_list_free(struct point_list *points);
 
 /* Useful and issued work differ visibly at this level. */

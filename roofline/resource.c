@@ -2,7 +2,6 @@
 #include "roofline/resource.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 static const struct {
@@ -56,19 +55,14 @@ const struct ceiling_info ceiling_info[CEILING_COUNT] = {
     {"launch_s", "launch floor", "s", false},
 };
 
-double *ceiling_at(struct ceilings *ceilings, int field)
+double *ceiling_at(struct ceilings *c, int field)
 {
-    static const size_t offset[CEILING_COUNT] = {
-        offsetof(struct ceilings, hbm_read),     offsetof(struct ceilings, hbm_copy),
-        offsetof(struct ceilings, hbm_write),    offsetof(struct ceilings, l2),
-        offsetof(struct ceilings, smem),         offsetof(struct ceilings, dsmem),
-        offsetof(struct ceilings, tensor_bf16),  offsetof(struct ceilings, tensor_fp8),
-        offsetof(struct ceilings, fp32),         offsetof(struct ceilings, exp),
-        offsetof(struct ceilings, cvt_e4m3_f16), offsetof(struct ceilings, cvt_f16_f32),
-        offsetof(struct ceilings, cvt_f32_bf16), offsetof(struct ceilings, mul_bf16),
-        offsetof(struct ceilings, launch_s),
+    double *const at[CEILING_COUNT] = {
+        &c->hbm_read,     &c->hbm_copy,    &c->hbm_write,    &c->l2,       &c->smem,
+        &c->dsmem,        &c->tensor_bf16, &c->tensor_fp8,   &c->fp32,     &c->exp,
+        &c->cvt_e4m3_f16, &c->cvt_f16_f32, &c->cvt_f32_bf16, &c->mul_bf16, &c->launch_s,
     };
-    return (double *)((char *)ceilings + offset[field]);
+    return at[field];
 }
 
 struct ceilings ceilings_unknown(void)

@@ -31,12 +31,12 @@ const char *resource_label(enum resource resource); /* "tensor cores BF16", for 
 
 /* Ceilings of one device. NaN: not known. */
 struct ceilings {
-    double hbm_read, hbm_copy, hbm_write; /* bytes/s; copy counts bytes read plus written */
-    double l2, smem, dsmem;               /* bytes/s, all SMs */
-    double tensor_bf16, tensor_fp8, fp32; /* FLOP/s, dense */
-    double exp;                           /* results/s */
+    double hbm_read, hbm_copy, hbm_write;                     /* bytes/s; copy counts bytes read plus written */
+    double l2, smem, dsmem;                                   /* bytes/s, all SMs */
+    double tensor_bf16, tensor_fp8, fp32;                     /* FLOP/s, dense */
+    double exp;                                               /* results/s */
     double cvt_e4m3_f16, cvt_f16_f32, cvt_f32_bf16, mul_bf16; /* elements/s */
-    double launch_s;                      /* floor of one launch */
+    double launch_s;                                          /* floor of one launch */
     int sms;
 };
 
@@ -69,7 +69,7 @@ int ceiling_of_record(const json_t *record, double *rate);
 struct ceilings ceilings_merge(const struct ceilings *measured, const struct ceilings *specified);
 
 struct bound {
-    double seconds[RES_COUNT]; /* demand over ceiling; 0: no demand, NaN: demand but no ceiling known */
+    double seconds[RES_COUNT];   /* demand over ceiling; 0: no demand, NaN: demand but no ceiling known */
     enum resource first, second; /* largest and second largest; second == first where there is only one */
     double floor_s;              /* seconds[first]; 0 if nothing is known, and first then means nothing */
     double wave;                 /* factor >= 1 by which the last wave lengthens the per-SM resources */
@@ -94,15 +94,15 @@ bool bound_exceeded(double measured_s, double floor_s);
 bool record_exceeds(const json_t *record, const struct ceilings *ceilings);
 
 /* Totals of a work object, 0 if NULL. */
-double work_flops(const json_t *work);     /* flop_bf16 + flop_fp8 + flop_fp32 */
-double work_hbm_bytes(const json_t *work); /* read plus written */
+double work_flops(const json_t *work);                   /* flop_bf16 + flop_fp8 + flop_fp32 */
+double work_hbm_bytes(const json_t *work);               /* read plus written */
 double work_number(const json_t *work, const char *key); /* 0 if absent */
 
 double record_time_s(const json_t *record); /* median of one launch; NaN if there is none */
 
 /* Three ways to speak of a GPU that is not in the machine; see docs/method.md. */
 struct placed {
-    double floor_s;       /* attainable time on the other device's specified roofs; 0 if nothing is known */
+    double floor_s;               /* attainable time on the other device's specified roofs; 0 if nothing is known */
     enum resource bound, unknown; /* unknown as in struct bound */
 };
 struct projected {

@@ -23,7 +23,8 @@ static void near(double value, double expected, double relative)
 static void all_load(void **state)
 {
     (void)state;
-    static const char *const expected[] = {"a100-sxm", "h100-pcie", "h100-sxm", "h20", "h200-sxm", "h800-pcie", "h800-sxm"};
+    static const char *const expected[] = {"a100-sxm", "h100-pcie", "h100-sxm", "h20",
+                                           "h200-sxm", "h800-pcie", "h800-sxm"};
     int count = 0;
     for (; device_spec_id(count); count++) {
         struct device_spec spec;

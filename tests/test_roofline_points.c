@@ -82,8 +82,10 @@ static void host_ceilings(void **state)
 static void only_sound_records_make_ceilings(void **state)
 {
     (void)state;
-    static const char *const spoil[][2] = {
-        {"status", "fail"}, {"check.status", "none"}, {"mode.fill.requested", "zeros"}, {"mode.emulate.requested", "h20"}};
+    static const char *const spoil[][2] = {{"status", "fail"},
+                                           {"check.status", "none"},
+                                           {"mode.fill.requested", "zeros"},
+                                           {"mode.emulate.requested", "h20"}};
     double rate;
     assert_int_equal(ceiling_of_record(h200.record[0], &rate), 0);
     for (size_t i = 0; i < sizeof spoil / sizeof *spoil; i++) {

@@ -69,8 +69,8 @@ static void gemm_4096(void **state)
     struct ceilings c = h100();
     double flop = 2 * 4096.0 * 4096 * 4096;
     near(flop, 137.4e9, 1e-3);
-    struct bound ideal = bound(&c, json_pack("{s:f, s:f, s:f}", "flop_bf16", flop, "bytes_hbm_read", 2 * 2 * 4096.0 * 4096,
-                                             "bytes_hbm_write", 2 * 4096.0 * 4096));
+    struct bound ideal = bound(&c, json_pack("{s:f, s:f, s:f}", "flop_bf16", flop, "bytes_hbm_read",
+                                             2 * 2 * 4096.0 * 4096, "bytes_hbm_write", 2 * 4096.0 * 4096));
     near(ideal.floor_s, 0.139e-3, 2e-3);
     near(ideal.floor_s, flop / 989e12, 1e-15);
     assert_int_equal(ideal.first, RES_TENSOR_BF16);
@@ -87,8 +87,9 @@ static void dequantisation_binds_before_mma(void **state)
 {
     (void)state;
     struct ceilings c = one_sm();
-    struct bound token = bound(&c, json_pack("{s:f, s:f, s:f, s:f, s:f}", "flop_bf16", 2.0 * 64 * (576 + 512), "cvt_e4m3_f16",
-                                             512.0, "cvt_f16_f32", 512.0, "cvt_f32_bf16", 512.0, "mul_bf16", 512.0));
+    struct bound token =
+        bound(&c, json_pack("{s:f, s:f, s:f, s:f, s:f}", "flop_bf16", 2.0 * 64 * (576 + 512), "cvt_e4m3_f16", 512.0,
+                            "cvt_f16_f32", 512.0, "cvt_f32_bf16", 512.0, "mul_bf16", 512.0));
     near(token.seconds[RES_TENSOR_BF16], 34, 1e-15);
     near(token.seconds[RES_CONVERT], 50, 1e-15);
     assert_int_equal(token.first, RES_CONVERT);
@@ -101,7 +102,8 @@ static void m64n16_starves_on_shared_memory(void **state)
     (void)state;
     struct ceilings c = one_sm();
     /* m64n16k16: A is 64 x 16 BF16 and B 16 x 16 BF16, both from shared memory. */
-    struct bound b = bound(&c, json_pack("{s:f, s:f}", "flop_bf16", 2.0 * 64 * 16 * 16, "bytes_smem", 2.0 * (64 * 16 + 16 * 16)));
+    struct bound b =
+        bound(&c, json_pack("{s:f, s:f}", "flop_bf16", 2.0 * 64 * 16 * 16, "bytes_smem", 2.0 * (64 * 16 + 16 * 16)));
     assert_int_equal(b.first, RES_SMEM);
     near(b.seconds[RES_SMEM], 20, 1e-15);
     near(b.seconds[RES_TENSOR_BF16], 8, 1e-15);
@@ -116,13 +118,16 @@ static void hbm_is_interpolated_in_the_write_share(void **state)
     c.hbm_write = 3900;
     static const double cases[][3] = {{100, 0, 4500}, {75, 25, 4300}, {50, 50, 4100}, {25, 75, 4000}, {0, 100, 3900}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bound b = bound(&c, json_pack("{s:f, s:f}", "bytes_hbm_read", cases[i][0], "bytes_hbm_write", cases[i][1]));
+        struct bound b =
+            bound(&c, json_pack("{s:f, s:f}", "bytes_hbm_read", cases[i][0], "bytes_hbm_write", cases[i][1]));
         near(b.floor_s, 100 / cases[i][2], 1e-14);
     }
     c.hbm_copy = NAN; /* then between read and write */
-    near(bound(&c, json_pack("{s:f, s:f}", "bytes_hbm_read", 50.0, "bytes_hbm_write", 50.0)).floor_s, 100 / 4200.0, 1e-14);
+    near(bound(&c, json_pack("{s:f, s:f}", "bytes_hbm_read", 50.0, "bytes_hbm_write", 50.0)).floor_s, 100 / 4200.0,
+         1e-14);
     c.hbm_write = NAN; /* then the nearest that is known */
-    near(bound(&c, json_pack("{s:f, s:f}", "bytes_hbm_read", 50.0, "bytes_hbm_write", 50.0)).floor_s, 100 / 4500.0, 1e-14);
+    near(bound(&c, json_pack("{s:f, s:f}", "bytes_hbm_read", 50.0, "bytes_hbm_write", 50.0)).floor_s, 100 / 4500.0,
+         1e-14);
 }
 
 static void last_wave(void **state)
@@ -140,7 +145,8 @@ static void last_wave(void **state)
     near(odd.floor_s, 2 * 132 / 133.0, 1e-15);
 
     /* HBM is shared: a partly filled wave does not slow it, and here it stays the bound. */
-    struct bound hbm = bound(&c, json_pack("{s:f, s:f, s:f}", "flop_bf16", flop, "bytes_hbm_read", 2 * 3.35e12, "tiles", 133.0));
+    struct bound hbm =
+        bound(&c, json_pack("{s:f, s:f, s:f}", "flop_bf16", flop, "bytes_hbm_read", 2 * 3.35e12, "tiles", 133.0));
     assert_int_equal(hbm.first, RES_HBM);
     assert_true(hbm.floor_s == 2 && hbm.seconds[RES_WAVE] == 0);
 }
