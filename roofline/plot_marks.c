@@ -26,9 +26,8 @@ static const char *colour(const struct chart_entry *entry)
     return palette[entry->family_index % COLOURS];
 }
 
-static void take_mark(struct canvas *c, const struct chart_mark *mark)
+static void take_mark(struct canvas *c, const struct chart_mark *mark, double reach)
 {
-    const double reach = 7;
     if (mark->mark == MARK_NONE)
         return;
     double x = pixel_x(c, mark->x), y = pixel_y(c, mark->y);
@@ -37,10 +36,11 @@ static void take_mark(struct canvas *c, const struct chart_mark *mark)
 
 void take_marks(struct canvas *c, const struct chart *chart)
 {
+    const double reach = 7, ring = 12;
     for (size_t i = 0; i < chart->entries; i++) {
         const struct chart_entry *e = &chart->entry[i];
-        take_mark(c, &e->main);
-        take_mark(c, &e->second);
+        take_mark(c, &e->main, e->above_roof ? ring : reach);
+        take_mark(c, &e->second, reach);
         if (e->second.mark != MARK_NONE)
             layout_take_line(&c->layout, (struct box){pixel_x(c, e->main.x), pixel_y(c, e->main.y),
                                                       pixel_x(c, e->second.x), pixel_y(c, e->second.y)});
