@@ -3,20 +3,7 @@
 
 #include "kernels/ceiling_cvt_f16_f32/cvt_f16_f32.h"
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
-
-/* The f32 bits of finite f16 bits. */
-static uint32_t f32_of_f16(uint32_t bits)
-{
-    uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 0x3ff;
-    if (exponent == 0) {
-        if (mantissa == 0)
-            return sign;
-        for (exponent = 1; !(mantissa & 0x400); exponent--)
-            mantissa <<= 1;
-        mantissa &= 0x3ff;
-    }
-    return sign | (exponent + 112) << 23 | mantissa << 13;
-}
+#include "kernels/support/numeric.h"
 
 static double unit(const uint32_t *seed, uint32_t mask, int kind)
 {
@@ -24,7 +11,8 @@ static double unit(const uint32_t *seed, uint32_t mask, int kind)
     for (int chain = 0; chain < ALU_CHAINS; chain++) {
         uint32_t x = (seed[chain] ^ UINT32_C(0x12345678) * (uint32_t)kind) & ~(uint32_t)CVT_F16_CLEAR;
         for (int step = 0; step < CVT_F16_STEPS; step++)
-            x = ~(f32_of_f16(x & 0xffff) ^ f32_of_f16(x >> 16)) & mask & ~(uint32_t)CVT_F16_CLEAR;
+            x = ~(f32_bits(f16_to_f32((uint16_t)x)) ^ f32_bits(f16_to_f32((uint16_t)(x >> 16)))) & mask &
+                ~(uint32_t)CVT_F16_CLEAR;
         word ^= x;
     }
     return word;
@@ -32,8 +20,8 @@ static double unit(const uint32_t *seed, uint32_t mask, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], buffer[1], dim[0], unit, alu_put_bytes, ref[0]);
-    memset(mag[0], 0, (size_t)alu_byte_count(dim) * sizeof *mag[0]);
+    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0]);
+    memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
@@ -52,7 +40,7 @@ const struct ridge_family ridge_family_ceiling_cvt_f16_f32 = {
         "iters units of 512 threads x 8 chains of 256 steps x = ~(f32(low half of x) ^ f32(high half)) & mask without "
         "bits 13 "
         "and 29, x two f16, from seed [512,8] ^ 0x12345678 (u mod 3) in unit u and mask [512]; out [264,512] holds the "
-        "XOR over the chains of the last 264 units, as four bytes, lowest first",
+        "XOR over the chains of the last 264 units",
     .axes = 1,
     .axis = {ALU_AXES},
     .buffers = 3,
@@ -60,7 +48,7 @@ const struct ridge_family ridge_family_ceiling_cvt_f16_f32 = {
         {
             {"seed", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_BITS, 0, alu_seed_count},
             {"mask", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_BITS, 0, alu_parameter_count},
-            {"out", RIDGE_U8, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, alu_byte_count},
+            {"out", RIDGE_U32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, alu_word_count},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,

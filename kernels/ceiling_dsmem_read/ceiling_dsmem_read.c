@@ -11,7 +11,7 @@ static double src_count(const int64_t *dim)
 static double sum_count(const int64_t *dim)
 {
     (void)dim;
-    return 4;
+    return 1;
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
@@ -22,10 +22,8 @@ static void reference(const int64_t *dim, void *const *buffer, double *const *re
         sum += src[i] * (uint32_t)((dim[0] + 1) / 2);
         sum += src[DSMEM_TABLE_BYTES / 4 + i] * (uint32_t)(dim[0] / 2);
     }
-    for (int byte = 0; byte < 4; byte++) {
-        ref[0][byte] = sum >> 8 * byte & 255;
-        mag[0][byte] = 0;
-    }
+    ref[0][0] = sum;
+    mag[0][0] = 0;
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
@@ -42,14 +40,14 @@ static const int64_t check_dims[][RIDGE_MAX_AXES] = {{1}, {77}, {10003}};
 const struct ridge_family ridge_family_ceiling_dsmem_read = {
     .problem = "reads a table of 64 KiB from another SM's shared memory `passes` times, pass p table p mod 2 of src: "
                "sum is the "
-               "sum of all words read, modulo 2^32, as four bytes, lowest first",
+               "sum of all words read, modulo 2^32",
     .axes = 1,
     .axis = {{"passes", 1, INT64_C(1) << 32, 1, "times that an SM reads 64 KiB of another, over all SMs"}},
     .buffers = 2,
     .buffer =
         {
             {"src", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_BITS, 0, src_count},
-            {"sum", RIDGE_U8, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, sum_count},
+            {"sum", RIDGE_U32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, sum_count},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,

@@ -3,7 +3,7 @@
 #define RIDGE_DSMEM_READ_CUH
 
 #include "kernels/ceiling_dsmem_read/dsmem_read.h"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/ptx/shared.cuh"
 
@@ -55,7 +55,7 @@ static void dsmem_config(const struct ridge_call *call, int ctas, cudaLaunchConf
     config->gridDim = (unsigned)ctas;
     config->blockDim = DSMEM_THREADS;
     config->dynamicSmemBytes = dsmem_shared_bytes;
-    config->stream = (cudaStream_t)call->stream;
+    config->stream = ridge_stream(call);
     config->attrs = attribute;
     config->numAttrs = 1;
 }
@@ -68,15 +68,11 @@ template <int cluster> static int dsmem_setup(struct ridge_call *call, void **st
     cudaLaunchAttribute attribute;
     int clusters = 0;
     dsmem_config<cluster>(call, call->device->sms / cluster * cluster, &config, &attribute);
-    int status = launch_status(
-        call,
-        cudaFuncSetAttribute(dsmem_read<cluster>, cudaFuncAttributeMaxDynamicSharedMemorySize, dsmem_shared_bytes),
-        "shared memory of dsmem_read");
-    if (!status)
-        status = launch_status(call, cudaOccupancyMaxActiveClusters(&clusters, dsmem_read<cluster>, &config),
-                               "clusters of dsmem_read");
+    RIDGE_CUDA(call, cudaFuncSetAttribute(dsmem_read<cluster>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          dsmem_shared_bytes));
+    RIDGE_CUDA(call, cudaOccupancyMaxActiveClusters(&clusters, dsmem_read<cluster>, &config));
     *state = (void *)(intptr_t)(clusters * cluster);
-    return status;
+    return 0;
 }
 
 template <int cluster> static int dsmem_launch(const struct ridge_call *call)
@@ -84,13 +80,10 @@ template <int cluster> static int dsmem_launch(const struct ridge_call *call)
     cudaLaunchConfig_t config;
     cudaLaunchAttribute attribute;
     dsmem_config<cluster>(call, (int)(intptr_t)call->state, &config, &attribute);
-    int status = launch_status(call, cudaMemsetAsync(call->buffer[1], 0, 4, config.stream), "zeroing sum");
-    if (status)
-        return status;
-    return launch_status(call,
-                         cudaLaunchKernelEx(&config, dsmem_read<cluster>, (const uint4 *)call->buffer[0],
-                                            (uint32_t *)call->buffer[1], (long long)call->dim[0], 0u),
-                         "dsmem_read");
+    RIDGE_CUDA(call, cudaMemsetAsync(call->buffer[1], 0, 4, config.stream));
+    RIDGE_CUDA(call, cudaLaunchKernelEx(&config, dsmem_read<cluster>, (const uint4 *)call->buffer[0],
+                                        (uint32_t *)call->buffer[1], (long long)call->dim[0], 0u));
+    return 0;
 }
 
 #endif

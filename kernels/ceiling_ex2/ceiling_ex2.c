@@ -4,15 +4,14 @@
 
 #include "kernels/ceiling_ex2/ex2.h"
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
+#include "kernels/support/numeric.h"
 
 static double unit(const uint32_t *seed, uint32_t parameter, int kind)
 {
     double sum = 0;
     (void)parameter;
     for (int chain = 0; chain < ALU_CHAINS; chain++) {
-        float first;
-        memcpy(&first, seed + chain, sizeof first);
-        double start = ldexp(first, -kind), x = start;
+        double start = ldexp(f32_from_bits(seed[chain]), -kind), x = start;
         for (int step = 0; step < EX2_STEPS; step++)
             x = exp2(start - x / 2);
         sum += x;
@@ -22,7 +21,7 @@ static double unit(const uint32_t *seed, uint32_t parameter, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], NULL, dim[0], unit, alu_put_word, ref[0]);
+    alu_reference(buffer[0], NULL, dim[0], unit, ref[0]);
     memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
 }
 

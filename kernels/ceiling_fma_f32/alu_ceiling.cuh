@@ -4,7 +4,7 @@
 
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
 #include "kernels/ptx/arithmetic.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 constexpr int ALU_CTAS_PER_SM = 2;
 
@@ -44,10 +44,10 @@ static __global__ void __launch_bounds__(ALU_THREADS, ALU_CTAS_PER_SM)
 
 template <class op> static int alu_launch(const struct ridge_call *call)
 {
-    alu_ceiling<op><<<call->device->sms * ALU_CTAS_PER_SM, ALU_THREADS, 0, (cudaStream_t)call->stream>>>(
+    alu_ceiling<op><<<call->device->sms * ALU_CTAS_PER_SM, ALU_THREADS, 0, ridge_stream(call)>>>(
         (const uint32_t *)call->buffer[0], (const uint32_t *)call->buffer[op::parameters ? 1 : 0],
         (uint32_t *)call->buffer[op::parameters ? 2 : 1], (unsigned)call->dim[0]);
-    return launched(call, "alu_ceiling");
+    return RIDGE_LAUNCHED(call);
 }
 
 /* Halves a float `kind` times. */

@@ -29,23 +29,16 @@ static inline double alu_word_count(const int64_t *dim)
     return ALU_KEPT * ALU_THREADS;
 }
 
-static inline double alu_byte_count(const int64_t *dim)
-{
-    return 4 * alu_word_count(dim);
-}
-
 /* Results of one step in every chain of every thread, over all units and steps. */
 static inline double alu_steps(const int64_t *dim, int steps)
 {
     return (double)dim[0] * (double)(ALU_THREADS * ALU_CHAINS) * steps;
 }
 
-/* Runs the chains of every thread and kind through `unit`, which returns the thread's word (for words that are floats,
- * their bits), and hands each kept unit's words to `put`. seed: 8 words a thread; parameter: a word a thread or NULL.
- */
+/* Runs the chains of every thread and kind through `unit`, which returns the thread's word, and writes the words of the
+ * kept units. seed: 8 words a thread; parameter: a word a thread or NULL. */
 static inline void alu_reference(const void *seed, const void *parameter, int64_t units,
-                                 double (*unit)(const uint32_t *seed, uint32_t parameter, int kind),
-                                 void (*put)(double *ref, int64_t at, double word), double *ref)
+                                 double (*unit)(const uint32_t *seed, uint32_t parameter, int kind), double *ref)
 {
     for (int64_t thread = 0; thread < ALU_THREADS; thread++) {
         double word[ALU_KINDS];
@@ -53,20 +46,8 @@ static inline void alu_reference(const void *seed, const void *parameter, int64_
             word[kind] = unit((const uint32_t *)seed + thread * ALU_CHAINS,
                               parameter ? ((const uint32_t *)parameter)[thread] : 0, kind);
         for (int64_t u = units - ALU_KEPT; u < units; u++)
-            put(ref, u % ALU_KEPT * ALU_THREADS + thread, word[u % ALU_KINDS]);
+            ref[u % ALU_KEPT * ALU_THREADS + thread] = word[u % ALU_KINDS];
     }
-}
-
-static inline void alu_put_word(double *ref, int64_t at, double word)
-{
-    ref[at] = word;
-}
-
-/* A 32-bit word as four elements, lowest byte first. */
-static inline void alu_put_bytes(double *ref, int64_t at, double word)
-{
-    for (int byte = 0; byte < 4; byte++)
-        ref[at * 4 + byte] = (uint32_t)word >> 8 * byte & 255;
 }
 
 #define ALU_AXES                                                                                                       \

@@ -4,27 +4,25 @@
 
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
 #include "kernels/ceiling_fma_f32/fma_f32.h"
+#include "kernels/support/fill.h"
+#include "kernels/support/numeric.h"
 
 /* c uniform in [1.5, 1.9). */
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
 {
     (void)dim, (void)hard;
     float *c = buffer[1];
-    uint64_t state = seed;
     for (int i = 0; i < ALU_THREADS; i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        c[i] = 1.5f + 0.4f * (float)(state >> 40) * 0x1p-24f;
+        fill_element(c, RIDGE_F32, RIDGE_FILL_UNIFORM, 1, 0, seed, i);
+        c[i] = 1.7f + 0.2f * c[i];
     }
 }
 
 static double unit(const uint32_t *seed, uint32_t parameter, int kind)
 {
-    float c, sum = 0;
-    memcpy(&c, &parameter, sizeof c);
+    float c = f32_from_bits(parameter), sum = 0;
     for (int chain = 0; chain < ALU_CHAINS; chain++) {
-        float x;
-        memcpy(&x, seed + chain, sizeof x);
-        x = ldexpf(x, -kind);
+        float x = ldexpf(f32_from_bits(seed[chain]), -kind);
         for (int step = 0; step < FMA_STEPS; step++)
             x = fmaf(x, -x, c);
         sum += x;
@@ -34,7 +32,7 @@ static double unit(const uint32_t *seed, uint32_t parameter, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], buffer[1], dim[0], unit, alu_put_word, ref[0]);
+    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0]);
     memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ceiling_hbm_copy/hbm_copy.h"
 #include "kernels/ptx/async.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 constexpr int STAGES = 6, AHEAD = 4;
 
@@ -42,14 +42,11 @@ static __global__ void __launch_bounds__(32)
 
 static int launch(const struct ridge_call *call)
 {
-    int status = launch_status(
-        call, cudaFuncSetAttribute(hbm_copy_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, STAGES * HBM_COPY_BYTES),
-        "shared memory of hbm_copy_bulk");
-    if (status)
-        return status;
-    hbm_copy_bulk<<<call->device->sms, 32, STAGES * HBM_COPY_BYTES, (cudaStream_t)call->stream>>>(
+    RIDGE_CUDA(call, cudaFuncSetAttribute(hbm_copy_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          STAGES * HBM_COPY_BYTES));
+    hbm_copy_bulk<<<call->device->sms, 32, STAGES * HBM_COPY_BYTES, ridge_stream(call)>>>(
         (const char *)call->buffer[0], (char *)call->buffer[1], call->dim[0] / HBM_COPY_BYTES);
-    return launched(call, "hbm_copy_bulk");
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_copy_03_bulk = {

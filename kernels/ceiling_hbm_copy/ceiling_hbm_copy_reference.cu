@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 static __global__ void hbm_copy_reference(const float *src, float *ref, float *mag, long long count)
 {
@@ -13,7 +13,7 @@ static __global__ void hbm_copy_reference(const float *src, float *ref, float *m
 extern "C" int ridge_reference_ceiling_hbm_copy(const struct ridge_call *call, float *const *ref, float *const *mag)
 {
     long long count = call->dim[0] / 4;
-    hbm_copy_reference<<<(unsigned)((count + 255) / 256), 256, 0, (cudaStream_t)call->stream>>>(
-        (const float *)call->buffer[0], ref[0], mag[0], count);
-    return launched(call, "hbm_copy_reference");
+    hbm_copy_reference<<<(unsigned)((count + 255) / 256), 256, 0, ridge_stream(call)>>>((const float *)call->buffer[0],
+                                                                                        ref[0], mag[0], count);
+    return RIDGE_LAUNCHED(call);
 }

@@ -4,7 +4,7 @@
 
 #include "kernels/ceiling_hbm_copy/hbm_copy.h"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 /* A CTA copies its 32 KiB: 8 loads a thread, then 8 stores. */
 template <uint4 (*load)(const void *), void (*store)(void *, uint4)>
@@ -23,9 +23,9 @@ static __global__ void __launch_bounds__(256) hbm_copy(const uint4 *__restrict__
 template <uint4 (*load)(const void *), void (*store)(void *, uint4)>
 static int hbm_copy_launch(const struct ridge_call *call)
 {
-    hbm_copy<load, store><<<(unsigned)(call->dim[0] / HBM_COPY_BYTES), 256, 0, (cudaStream_t)call->stream>>>(
+    hbm_copy<load, store><<<(unsigned)(call->dim[0] / HBM_COPY_BYTES), 256, 0, ridge_stream(call)>>>(
         (const uint4 *)call->buffer[0], (uint4 *)call->buffer[1]);
-    return launched(call, "hbm_copy");
+    return RIDGE_LAUNCHED(call);
 }
 
 #endif

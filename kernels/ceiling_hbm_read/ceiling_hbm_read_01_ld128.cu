@@ -28,9 +28,9 @@ static __global__ void __launch_bounds__(256)
 static int launch(const struct ridge_call *call)
 {
     long long pieces = call->dim[0] / HBM_PIECE_BYTES;
-    hbm_read_ld128<<<(unsigned)((pieces + 7) / 8), 256, 0, (cudaStream_t)call->stream>>>(
-        (const uint4 *)call->buffer[0], (uint32_t *)call->buffer[1], pieces);
-    return launched(call, "hbm_read_ld128");
+    hbm_read_ld128<<<(unsigned)((pieces + 7) / 8), 256, 0, ridge_stream(call)>>>((const uint4 *)call->buffer[0],
+                                                                                 (uint32_t *)call->buffer[1], pieces);
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_read_01_ld128 = {

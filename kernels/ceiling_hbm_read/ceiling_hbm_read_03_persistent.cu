@@ -39,9 +39,9 @@ static __global__ void __launch_bounds__(256, 3)
 
 static int launch(const struct ridge_call *call)
 {
-    hbm_read_persistent<<<3 * call->device->sms, 256, 0, (cudaStream_t)call->stream>>>(
+    hbm_read_persistent<<<3 * call->device->sms, 256, 0, ridge_stream(call)>>>(
         (const uint4 *)call->buffer[0], (uint32_t *)call->buffer[1], call->dim[0] / HBM_PIECE_BYTES);
-    return launched(call, "hbm_read_persistent");
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_read_03_persistent = {

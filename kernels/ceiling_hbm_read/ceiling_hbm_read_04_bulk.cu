@@ -62,14 +62,11 @@ static __global__ void __launch_bounds__(WARPS * 32)
 
 static int launch(const struct ridge_call *call)
 {
-    int status = launch_status(
-        call, cudaFuncSetAttribute(hbm_read_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, STAGES * STAGE_BYTES),
-        "shared memory of hbm_read_bulk");
-    if (status)
-        return status;
-    hbm_read_bulk<<<call->device->sms, WARPS * 32, STAGES * STAGE_BYTES, (cudaStream_t)call->stream>>>(
+    RIDGE_CUDA(call,
+               cudaFuncSetAttribute(hbm_read_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, STAGES * STAGE_BYTES));
+    hbm_read_bulk<<<call->device->sms, WARPS * 32, STAGES * STAGE_BYTES, ridge_stream(call)>>>(
         (const char *)call->buffer[0], (uint32_t *)call->buffer[1], call->dim[0] / HBM_PIECE_BYTES);
-    return launched(call, "hbm_read_bulk");
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_read_04_bulk = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ceiling_hbm_read/hbm_read.h"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 static __global__ void hbm_read_reference(const uint32_t *src, float *ref, float *mag, long long pieces)
 {
@@ -10,16 +10,14 @@ static __global__ void hbm_read_reference(const uint32_t *src, float *ref, float
     uint32_t word = 0;
     for (int i = 0; i < HBM_PIECE_BYTES / 4; i++)
         word ^= src[piece * (HBM_PIECE_BYTES / 4) + i];
-    for (int byte = 0; byte < 4; byte++) {
-        ref[piece * 4 + byte] = (float)(word >> 8 * byte & 255);
-        mag[piece * 4 + byte] = 0;
-    }
+    ref[piece] = __uint_as_float(word);
+    mag[piece] = 0;
 }
 
 extern "C" int ridge_reference_ceiling_hbm_read(const struct ridge_call *call, float *const *ref, float *const *mag)
 {
     long long pieces = call->dim[0] / HBM_PIECE_BYTES;
-    hbm_read_reference<<<(unsigned)((pieces + 127) / 128), 128, 0, (cudaStream_t)call->stream>>>(
+    hbm_read_reference<<<(unsigned)((pieces + 127) / 128), 128, 0, ridge_stream(call)>>>(
         (const uint32_t *)call->buffer[0], ref[0], mag[0], pieces);
-    return launched(call, "hbm_read_reference");
+    return RIDGE_LAUNCHED(call);
 }

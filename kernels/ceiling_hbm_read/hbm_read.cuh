@@ -4,7 +4,7 @@
 
 #include "kernels/ceiling_hbm_read/hbm_read.h"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 static __device__ __forceinline__ uint32_t fold(uint4 v)
 {

@@ -33,15 +33,11 @@ static __global__ void __launch_bounds__(512) hbm_write_bulk(char *dst, long lon
 
 static int launch(const struct ridge_call *call)
 {
-    int status = launch_status(
-        call,
-        cudaFuncSetAttribute(hbm_write_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, STAGES * HBM_BLOCK_BYTES),
-        "shared memory of hbm_write_bulk");
-    if (status)
-        return status;
-    hbm_write_bulk<<<call->device->sms, 512, STAGES * HBM_BLOCK_BYTES, (cudaStream_t)call->stream>>>(
+    RIDGE_CUDA(call, cudaFuncSetAttribute(hbm_write_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          STAGES * HBM_BLOCK_BYTES));
+    hbm_write_bulk<<<call->device->sms, 512, STAGES * HBM_BLOCK_BYTES, ridge_stream(call)>>>(
         (char *)call->buffer[0], call->dim[0] / HBM_BLOCK_BYTES);
-    return launched(call, "hbm_write_bulk");
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_write_04_bulk = {

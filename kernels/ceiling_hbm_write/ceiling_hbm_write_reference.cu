@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ceiling_hbm_write/hbm_write.h"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 static __global__ void hbm_write_reference(float *ref, float *mag, long long count)
 {
@@ -14,6 +14,6 @@ static __global__ void hbm_write_reference(float *ref, float *mag, long long cou
 extern "C" int ridge_reference_ceiling_hbm_write(const struct ridge_call *call, float *const *ref, float *const *mag)
 {
     long long count = call->dim[0] / 4;
-    hbm_write_reference<<<(unsigned)((count + 255) / 256), 256, 0, (cudaStream_t)call->stream>>>(ref[0], mag[0], count);
-    return launched(call, "hbm_write_reference");
+    hbm_write_reference<<<(unsigned)((count + 255) / 256), 256, 0, ridge_stream(call)>>>(ref[0], mag[0], count);
+    return RIDGE_LAUNCHED(call);
 }

@@ -4,7 +4,7 @@
 
 #include "kernels/ceiling_hbm_write/hbm_write.h"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 /* A CTA writes its 32 KiB, a row of 4 KiB at a time. */
 template <void (*store)(void *, uint4)> static __global__ void __launch_bounds__(256) hbm_write(uint4 *dst)
@@ -22,8 +22,8 @@ template <void (*store)(void *, uint4)> static __global__ void __launch_bounds__
 template <void (*store)(void *, uint4)> static int hbm_write_launch(const struct ridge_call *call)
 {
     hbm_write<store>
-        <<<(unsigned)(call->dim[0] / HBM_BLOCK_BYTES), 256, 0, (cudaStream_t)call->stream>>>((uint4 *)call->buffer[0]);
-    return launched(call, "hbm_write");
+        <<<(unsigned)(call->dim[0] / HBM_BLOCK_BYTES), 256, 0, ridge_stream(call)>>>((uint4 *)call->buffer[0]);
+    return RIDGE_LAUNCHED(call);
 }
 
 #endif

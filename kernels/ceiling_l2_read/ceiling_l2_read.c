@@ -9,7 +9,7 @@ static double src_count(const int64_t *dim)
 
 static double sum_count(const int64_t *dim)
 {
-    return (double)dim[0] / L2_PIECE_BYTES * 4;
+    return (double)dim[0] / L2_PIECE_BYTES;
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
@@ -20,10 +20,8 @@ static void reference(const int64_t *dim, void *const *buffer, double *const *re
         for (int64_t i = 0; i < L2_PIECE_BYTES / 4; i++)
             sum += src[piece * (L2_PIECE_BYTES / 4) + i];
         sum *= (uint32_t)dim[1];
-        for (int64_t byte = 0; byte < 4; byte++) {
-            ref[0][piece * 4 + byte] = sum >> 8 * byte & 255;
-            mag[0][piece * 4 + byte] = 0;
-        }
+        ref[0][piece] = sum;
+        mag[0][piece] = 0;
     }
 }
 
@@ -31,7 +29,7 @@ static void work(const int64_t *dim, struct ridge_work *work)
 {
     work->bytes_l2 = (double)dim[0] * (double)dim[1];
     work->bytes_hbm_read = (double)dim[0];
-    work->bytes_hbm_write = sum_count(dim);
+    work->bytes_hbm_write = 4 * sum_count(dim);
 }
 
 /* Multiples of 64 KiB an SM on 132 SMs, so that every warp of every variant has as many pieces. About 2 ms each. */
@@ -50,7 +48,7 @@ static const int64_t check_dims[][RIDGE_MAX_AXES] = {{L2_PIECE_BYTES, 1}, {L2_PI
 const struct ridge_family ridge_family_ceiling_l2_read = {
     .problem =
         "reads src `passes` times: sum[i] is the sum, modulo 2^32, of the 32-bit words of the i-th 2 KiB over all "
-        "passes, as four bytes, lowest first",
+        "passes",
     .axes = 2,
     .axis =
         {
@@ -61,7 +59,7 @@ const struct ridge_family ridge_family_ceiling_l2_read = {
     .buffer =
         {
             {"src", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_BITS, 0, src_count},
-            {"sum", RIDGE_U8, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, sum_count},
+            {"sum", RIDGE_U32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, sum_count},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,

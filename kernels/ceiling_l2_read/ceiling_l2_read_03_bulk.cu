@@ -85,15 +85,11 @@ static const char *unsupported(const int64_t *dim, const struct ridge_device *de
 static int launch(const struct ridge_call *call)
 {
     int bytes = shared_bytes(call->dim, call->device);
-    int status =
-        launch_status(call, cudaFuncSetAttribute(l2_read_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                      "shared memory of l2_read_bulk");
-    if (status)
-        return status;
-    l2_read_bulk<<<call->device->sms, WARPS * 32, bytes, (cudaStream_t)call->stream>>>(
+    RIDGE_CUDA(call, cudaFuncSetAttribute(l2_read_bulk, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    l2_read_bulk<<<call->device->sms, WARPS * 32, bytes, ridge_stream(call)>>>(
         (const char *)call->buffer[0], (uint32_t *)call->buffer[1], (int)(call->dim[0] / STAGE_BYTES),
         (unsigned)call->dim[1]);
-    return launched(call, "l2_read_bulk");
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_l2_read_03_bulk = {

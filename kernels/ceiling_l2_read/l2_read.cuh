@@ -4,7 +4,7 @@
 
 #include "kernels/ceiling_l2_read/l2_read.h"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 #include "kernels/ptx/reduce.cuh"
 
 static __device__ __forceinline__ uint32_t add(uint4 v)
@@ -66,18 +66,13 @@ template <uint4 (*load)(const void *)> static int l2_launch(const struct ridge_c
 {
     auto kernel = l2_read<load>;
     int bytes = l2_shared_bytes(call->dim, call->device);
-    int status = launch_status(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                               "shared memory of l2_read");
+    RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     /* The largest share for shared memory leaves 28 KB of L1 on Hopper, a seventh of what an SM reads in a pass. */
-    if (!status)
-        status = launch_status(call, cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100),
-                               "shared memory carveout of l2_read");
-    if (status)
-        return status;
-    kernel<<<call->device->sms, L2_THREADS, bytes, (cudaStream_t)call->stream>>>(
+    RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100));
+    kernel<<<call->device->sms, L2_THREADS, bytes, ridge_stream(call)>>>(
         (const uint4 *)call->buffer[0], (uint32_t *)call->buffer[1], (int)(call->dim[0] / L2_PIECE_BYTES),
         (unsigned)call->dim[1]);
-    return launched(call, "l2_read");
+    return RIDGE_LAUNCHED(call);
 }
 
 #endif

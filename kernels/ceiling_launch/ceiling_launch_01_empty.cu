@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 
 static __global__ void launch_empty(int *token, int index)
 {
@@ -10,8 +10,8 @@ static __global__ void launch_empty(int *token, int index)
 static int launch(const struct ridge_call *call)
 {
     for (int i = 0; i < call->dim[0]; i++)
-        launch_empty<<<1, 32, 0, (cudaStream_t)call->stream>>>((int *)call->buffer[0], i);
-    return launched(call, "launch_empty");
+        launch_empty<<<1, 32, 0, ridge_stream(call)>>>((int *)call->buffer[0], i);
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_launch_01_empty = {

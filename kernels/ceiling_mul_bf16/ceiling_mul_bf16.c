@@ -3,38 +3,29 @@
 
 #include "kernels/ceiling_mul_bf16/mul_bf16.h"
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
+#include "kernels/support/fill.h"
+#include "kernels/support/numeric.h"
 
 /* Seeds: bf16 pairs in +-[1, 2). Factors: +-(1 + t / 128) or +-(1 - t / 256) with t = 0, 1, 2. */
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
 {
     uint32_t *seeds = buffer[0], *a = buffer[1];
-    uint64_t state = seed;
     (void)dim, (void)hard;
-    for (int i = 0; i < ALU_THREADS * (ALU_CHAINS + 1); i++) {
-        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        uint32_t bits = (uint32_t)(state >> 32);
-        if (i < ALU_THREADS * ALU_CHAINS)
-            seeds[i] = (bits & 0x807f807f) | 0x3f803f80;
-        else
-            a[i - ALU_THREADS * ALU_CHAINS] = (bits & 0x80008000) | (0x3f7e + bits % 5) << 16 | (0x3f7e + bits / 5 % 5);
+    for (int i = 0; i < ALU_THREADS * ALU_CHAINS; i++) {
+        fill_element(seeds, RIDGE_U32, RIDGE_FILL_BITS, 0, 0, seed, i);
+        seeds[i] = (seeds[i] & 0x807f807f) | 0x3f803f80;
+    }
+    for (int i = 0; i < ALU_THREADS; i++) {
+        fill_element(a, RIDGE_U32, RIDGE_FILL_BITS, 0, 0, seed + 1, i);
+        uint32_t low = 0x3f7e + (a[i] & 0x7fff) % 5, high = 0x3f7e + (a[i] >> 16 & 0x7fff) % 5;
+        a[i] = (a[i] & 0x80008000) | high << 16 | low;
     }
 }
 
-static float f32_of_bf16(uint32_t bits)
-{
-    float value;
-    bits <<= 16;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* The product of two 8-bit mantissas is exact in f32; then nearest even. */
+/* The product of two 8-bit mantissas is exact in f32, so there is one rounding. */
 static uint32_t product(uint32_t a, uint32_t b)
 {
-    float exact = f32_of_bf16(a) * f32_of_bf16(b);
-    uint32_t bits;
-    memcpy(&bits, &exact, sizeof bits);
-    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return bf16_from_f32(bf16_to_f32((uint16_t)a) * bf16_to_f32((uint16_t)b));
 }
 
 static double unit(const uint32_t *seed, uint32_t factor, int kind)
@@ -53,8 +44,8 @@ static double unit(const uint32_t *seed, uint32_t factor, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], buffer[1], dim[0], unit, alu_put_bytes, ref[0]);
-    memset(mag[0], 0, (size_t)alu_byte_count(dim) * sizeof *mag[0]);
+    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0]);
+    memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
@@ -73,7 +64,7 @@ const struct ridge_family ridge_family_ceiling_mul_bf16 = {
                "[512,8] and a [512]; "
                "the lowest bits of both seeds are changed by u mod 3 in unit u; out [264,512] holds the XOR over the "
                "chains of the "
-               "last 264 units, as four bytes, lowest first",
+               "last 264 units",
     .axes = 1,
     .axis = {ALU_AXES},
     .buffers = 3,
@@ -81,7 +72,7 @@ const struct ridge_family ridge_family_ceiling_mul_bf16 = {
         {
             {"seed", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, alu_seed_count},
             {"a", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, alu_parameter_count},
-            {"out", RIDGE_U8, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, alu_byte_count},
+            {"out", RIDGE_U32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, alu_word_count},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,

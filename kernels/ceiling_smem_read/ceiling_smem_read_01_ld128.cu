@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ceiling_smem_read/smem_read.h"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 #include "kernels/ptx/reduce.cuh"
 #include "kernels/ptx/shared.cuh"
 
@@ -29,17 +29,12 @@ static __global__ void __launch_bounds__(SMEM_THREADS)
 
 static int launch(const struct ridge_call *call)
 {
-    cudaStream_t stream = (cudaStream_t)call->stream;
-    int status = launch_status(
-        call, cudaFuncSetAttribute(smem_read, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM_TABLE_BYTES),
-        "shared memory of smem_read");
-    if (!status)
-        status = launch_status(call, cudaMemsetAsync(call->buffer[1], 0, 4, stream), "zeroing sum");
-    if (status)
-        return status;
+    cudaStream_t stream = ridge_stream(call);
+    RIDGE_CUDA(call, cudaFuncSetAttribute(smem_read, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM_TABLE_BYTES));
+    RIDGE_CUDA(call, cudaMemsetAsync(call->buffer[1], 0, 4, stream));
     smem_read<<<call->device->sms, SMEM_THREADS, SMEM_TABLE_BYTES, stream>>>((const uint4 *)call->buffer[0],
                                                                              (uint32_t *)call->buffer[1], call->dim[0]);
-    return launched(call, "smem_read");
+    return RIDGE_LAUNCHED(call);
 }
 
 extern "C" const struct ridge_variant ridge_variant_ceiling_smem_read_01_ld128 = {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "kernels/ceiling_wgmma_bf16/wgmma_ceiling.h"
+#include "kernels/support/numeric.h"
 
 enum { K = WGMMA_K_BYTES / 2 };
 
@@ -28,10 +27,7 @@ static int64_t d_columns(const int64_t *dim)
 
 static double value(const void *buffer, int64_t i)
 {
-    uint32_t bits = (uint32_t)((const uint16_t *)buffer)[i] << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    return bf16_to_f32(((const uint16_t *)buffer)[i]);
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)

@@ -11,7 +11,7 @@
 
 #include "kernels/ceiling_wgmma_bf16/wgmma_ceiling.h"
 #include "kernels/ptx/global.cuh"
-#include "kernels/ptx/launch.cuh"
+#include "kernels/support/launch.cuh"
 #include "kernels/ptx/shared.cuh"
 #include "kernels/ptx/wgmma.cuh"
 
@@ -128,13 +128,10 @@ template <bool fp8, int n, int warpgroups, wgmma_source source> static int wgmma
 {
     auto kernel = wgmma_ceiling<fp8, n, warpgroups, source>;
     int bytes = ((source == WGMMA_A_SHARED ? WGMMA_A_TILES * WGMMA_ROWS : 0) + n) * WGMMA_K_BYTES;
-    int status = launch_status(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                               "shared memory of wgmma_ceiling");
-    if (status)
-        return status;
-    kernel<<<call->device->sms, warpgroups * 128, bytes, (cudaStream_t)call->stream>>>(
+    RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    kernel<<<call->device->sms, warpgroups * 128, bytes, ridge_stream(call)>>>(
         call->buffer[0], call->buffer[1], (float *)call->buffer[2], call->dim[1], 0);
-    return launched(call, "wgmma_ceiling");
+    return RIDGE_LAUNCHED(call);
 }
 
 /* Launches the kernel built for n. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
-
 #include "kernels/ceiling_wgmma_bf16/wgmma_ceiling.h"
+#include "kernels/support/numeric.h"
 
 enum { K = WGMMA_K_BYTES };
 
@@ -26,15 +25,9 @@ static int64_t d_columns(const int64_t *dim)
     return dim[0];
 }
 
-/* e4m3: sign, 4 bits of exponent with bias 7, 3 of mantissa; no infinities, 0x7f and 0xff are NaN. */
 static double value(const void *buffer, int64_t i)
 {
-    unsigned bits = ((const uint8_t *)buffer)[i];
-    int exponent = (int)(bits >> 3 & 15), mantissa = (int)(bits & 7);
-    double magnitude = exponent ? ldexp(8 + mantissa, exponent - 10) : ldexp(mantissa, -9);
-    if ((bits & 127) == 127)
-        magnitude = NAN;
-    return bits & 128 ? -magnitude : magnitude;
+    return e4m3_to_f32(((const uint8_t *)buffer)[i]);
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
