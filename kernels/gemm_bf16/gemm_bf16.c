@@ -27,19 +27,37 @@ static const struct ridge_shape shapes[] = {
     {"cube-1024", RIDGE_QUICK, RIDGE_CUDA, {1024, 1024, 1024}},
     {"prefill", RIDGE_STANDARD, RIDGE_CUDA, {4096, 4096, 7168}},
     {"decode", RIDGE_STANDARD, RIDGE_CUDA, {64, 7168, 2048}},
-    {"decode-128", RIDGE_FULL, RIDGE_CUDA, {128, 7168, 2048}},
-    {"decode-narrow", RIDGE_FULL, RIDGE_CUDA, {64, 2112, 7168}},
-    {"prefill-narrow", RIDGE_FULL, RIDGE_CUDA, {4096, 2112, 7168}},
-    {"prefill-deep", RIDGE_FULL, RIDGE_CUDA, {4096, 7168, 16384}},
+    {"prefill-shallow", RIDGE_STANDARD, RIDGE_CUDA, {4096, 24576, 1536}},
+    {"prefill-2112x7168", RIDGE_FULL, RIDGE_CUDA, {4096, 2112, 7168}},
+    {"prefill-576x7168", RIDGE_FULL, RIDGE_CUDA, {4096, 576, 7168}},
+    {"prefill-32768x512", RIDGE_FULL, RIDGE_CUDA, {4096, 32768, 512}},
+    {"prefill-7168x16384", RIDGE_FULL, RIDGE_CUDA, {4096, 7168, 16384}},
+    {"prefill-7168x2048", RIDGE_FULL, RIDGE_CUDA, {4096, 7168, 2048}},
     {"cube-8192", RIDGE_FULL, RIDGE_CUDA, {8192, 8192, 8192}},
+    {"decode-2112x7168", RIDGE_FULL, RIDGE_CUDA, {64, 2112, 7168}},
+    {"decode-576x7168", RIDGE_FULL, RIDGE_CUDA, {64, 576, 7168}},
+    {"decode-24576x1536", RIDGE_FULL, RIDGE_CUDA, {64, 24576, 1536}},
+    {"decode-32768x512", RIDGE_FULL, RIDGE_CUDA, {64, 32768, 512}},
+    {"decode-7168x16384", RIDGE_FULL, RIDGE_CUDA, {64, 7168, 16384}},
+    {"decode-4096x7168", RIDGE_FULL, RIDGE_CUDA, {64, 4096, 7168}},
+    {"decode128-2112x7168", RIDGE_FULL, RIDGE_CUDA, {128, 2112, 7168}},
+    {"decode128-576x7168", RIDGE_FULL, RIDGE_CUDA, {128, 576, 7168}},
+    {"decode128-24576x1536", RIDGE_FULL, RIDGE_CUDA, {128, 24576, 1536}},
+    {"decode128-32768x512", RIDGE_FULL, RIDGE_CUDA, {128, 32768, 512}},
+    {"decode128-7168x16384", RIDGE_FULL, RIDGE_CUDA, {128, 7168, 16384}},
+    {"decode128-4096x7168", RIDGE_FULL, RIDGE_CUDA, {128, 4096, 7168}},
+    {"decode128-7168x2048", RIDGE_FULL, RIDGE_CUDA, {128, 7168, 2048}},
     {"cube-256", RIDGE_QUICK, RIDGE_HOST, {256, 256, 256}},
     {"decode", RIDGE_STANDARD, RIDGE_HOST, {16, 1024, 1024}},
     {"cube-512", RIDGE_FULL, RIDGE_HOST, {512, 512, 512}},
 };
 
+/* k a multiple of 8 where tensor copies are to run; rings that wrap; tiles cut on both sides; n that is odd, even, and a
+ * multiple of 8. */
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
-    {1, 1, 1},    {3, 5, 7},    {65, 33, 17},    {128, 128, 128}, {129, 127, 130},
-    {1, 300, 64}, {257, 1, 31}, {100, 260, 384}, {64, 64, 512},   {256, 256, 33},
+    {1, 1, 1},      {3, 5, 7},        {65, 33, 17},     {128, 128, 128},  {129, 127, 130},
+    {1, 300, 64},   {257, 1, 31},     {100, 260, 384},  {64, 64, 512},    {256, 256, 33},
+    {1, 8, 8},      {129, 127, 136},  {300, 522, 72},   {520, 1000, 320}, {130, 264, 648},
 };
 
 static const char *const cases[] = {"cancelling", "outliers", NULL};

@@ -7,7 +7,7 @@
  *   wgmma_bf16_rs(d, a, b, scale_d)   the same with A in registers
  *   wgmma_e4m3_ss, wgmma_e4m3_rs      k = 32
  *
- * n is deduced from the accumulator: `float d[n / 2]` for n = 8, 16, 32, 64, 96, 128, 192, 256. All 128 threads of a
+ * n is deduced from the accumulator: `float d[n / 2]`, n one of 8, 16, 32, 64, 96, 128, 144, 176, 192, 256. All 128 threads of a
  * warpgroup (4 warps, the first a multiple of 4) call together. Fragments (section 9.7.15.5.1), for thread t of the
  * warpgroup with warp = t / 32, lane = t % 32:
  *
@@ -91,7 +91,9 @@ static __host__ __device__ __forceinline__ uint32_t swizzle_128(uint32_t row, ui
 #define WGMMA_T32 WGMMA_T16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
 #define WGMMA_T48 WGMMA_T32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define WGMMA_T64 WGMMA_T48 ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define WGMMA_T72 WGMMA_T64 ", %64, %65, %66, %67, %68, %69, %70, %71"
 #define WGMMA_T80 WGMMA_T64 ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define WGMMA_T88 WGMMA_T80 ", %80, %81, %82, %83, %84, %85, %86, %87"
 #define WGMMA_T96 WGMMA_T80 ", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define WGMMA_T112                                                                                                     \
     WGMMA_T96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
@@ -106,6 +108,8 @@ static __host__ __device__ __forceinline__ uint32_t swizzle_128(uint32_t row, ui
 #define WGMMA_D32 WGMMA_D16, WGMMA_D16_AT(16)
 #define WGMMA_D48 WGMMA_D32, WGMMA_D16_AT(32)
 #define WGMMA_D64 WGMMA_D48, WGMMA_D16_AT(48)
+#define WGMMA_D72 WGMMA_D64, WGMMA_D4_AT(64), WGMMA_D4_AT(68)
+#define WGMMA_D88 WGMMA_D64, WGMMA_D16_AT(64), WGMMA_D4_AT(80), WGMMA_D4_AT(84)
 #define WGMMA_D96 WGMMA_D64, WGMMA_D16_AT(64), WGMMA_D16_AT(80)
 #define WGMMA_D128 WGMMA_D96, WGMMA_D16_AT(96), WGMMA_D16_AT(112)
 
@@ -153,6 +157,8 @@ WGMMA_DEFINE(32, 16, 16, 17, 18, 19, 20, 21, 22)
 WGMMA_DEFINE(64, 32, 32, 33, 34, 35, 36, 37, 38)
 WGMMA_DEFINE(96, 48, 48, 49, 50, 51, 52, 53, 54)
 WGMMA_DEFINE(128, 64, 64, 65, 66, 67, 68, 69, 70)
+WGMMA_DEFINE(144, 72, 72, 73, 74, 75, 76, 77, 78)
+WGMMA_DEFINE(176, 88, 88, 89, 90, 91, 92, 93, 94)
 WGMMA_DEFINE(192, 96, 96, 97, 98, 99, 100, 101, 102)
 WGMMA_DEFINE(256, 128, 128, 129, 130, 131, 132, 133, 134)
 

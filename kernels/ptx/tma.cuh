@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor copies: boxes of a matrix between global and shared memory, described by a tensor map (tensor_map.h of
+ * kernels/support), which the kernel takes as a `const __grid_constant__ CUtensorMap` parameter. Sections of PTX ISA
+ * 9.0. `column` and `row` are element coordinates of the box's corner, column along the contiguous dimension; what lies
+ * outside the matrix is read as zeros, counted in the bytes of the barrier all the same, and not written. */
+#ifndef RIDGE_PTX_TMA_CUH
+#define RIDGE_PTX_TMA_CUH
+
+#include <stdint.h>
+
+/* 9.7.9.15 (prefetch.tensormap). */
+static __device__ __forceinline__ void tma_prefetch_map(const void *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+/* 9.7.9.25.5.2 (cp.async.bulk.tensor): a box to this CTA's shared memory; its bytes count on `barrier`. */
+static __device__ __forceinline__ void tma_load(uint32_t shared, const void *map, int column, int row, uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+                 "[%4];" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier)
+                 : "memory");
+}
+
+/* The same to the CTAs of the cluster whose rank's bit is set in `ctas`: to the same offset in each, counting on the
+ * barrier at the same offset in each. */
+static __device__ __forceinline__ void tma_load_multicast(uint32_t shared, const void *map, int column, int row,
+                                                          uint32_t barrier, uint16_t ctas)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+                 "[%1, {%2, %3}], [%4], %5;" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier), "h"(ctas)
+                 : "memory");
+}
+
+/* The way back; completes in this thread's bulk group (bulk_commit, bulk_wait_read of async.cuh). */
+static __device__ __forceinline__ void tma_store(const void *map, int column, int row, uint32_t shared)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map), "r"(column),
+                 "r"(row), "r"(shared)
+                 : "memory");
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tensor maps, which describe a matrix in global memory to the tensor copy engine (kernels/ptx/tma.cuh). Made on the
+ * host in setup; they hold the matrix's address. */
+#ifndef RIDGE_SUPPORT_TENSOR_MAP_H
+#define RIDGE_SUPPORT_TENSOR_MAP_H
+
+#include "kernels/kernel.h"
+
+#include <cuda.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A row-major matrix, `pitch` elements from row to row, moved in boxes. In shared memory a box is box_rows rows of
+ * box_columns elements without gaps, each 16-byte chunk exchanged as the swizzle says. */
+struct tensor_map_matrix {
+    enum ridge_dtype dtype; /* BF16 or E4M3, F32 */
+    const void *address;    /* 16-byte aligned */
+    int64_t rows, columns;  /* below 2^32 */
+    int64_t pitch;          /* elements; pitch bytes are a multiple of 16 and below 2^40 */
+    int box_rows;           /* at most 256 */
+    int box_columns;        /* at most 256; a multiple of 16 bytes, with a swizzle at most swizzle_bytes */
+    int swizzle_bytes;      /* 0 none, 32, 64 or 128: the box then starts at a multiple of 8 x this in shared memory */
+};
+
+/* 0, or nonzero with call->error naming the rule. Needs a driver, found through the runtime. */
+int tensor_map_encode(const struct ridge_call *call, const struct tensor_map_matrix *matrix, CUtensorMap *map);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
