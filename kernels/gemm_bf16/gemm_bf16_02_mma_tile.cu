@@ -71,7 +71,8 @@ static __device__ __forceinline__ void store_tile(const gemm_output &out, int64_
                                                   const float (&sum)[4][4][4])
 {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int64_t row = row0 + warp / 4 * WARP_ROWS + lane / 4, column = column0 + warp % 4 * WARP_COLUMNS + lane % 4 * 2;
+    const int64_t row = row0 + warp / 4 * WARP_ROWS + lane / 4,
+                  column = column0 + warp % 4 * WARP_COLUMNS + lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < 4; i++)
 #pragma unroll

@@ -9,6 +9,7 @@
 #include "kernels/support/tile_order.cuh"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Tensor maps of the operands, loaded in boxes of 64 elements of k under the 128-byte swizzle. */
 struct gemm_maps {
@@ -56,13 +57,23 @@ static inline void *gemm_plan_new(const struct ridge_call *call, size_t bytes)
     return memset(plan, 0, bytes);
 }
 
-/* setup of a kernel with whole tiles and no cluster: the state is a gemm_maps. `bytes` of dynamic shared memory. */
-template <typename tile>
+/* Tiles of D in clusters of rows x columns tiles, walked in bands of `band` cluster rows. */
+template <typename tile> static inline struct tile_order gemm_order(const int64_t *dim, int rows, int columns, int band)
+{
+    struct tile_order order;
+    order.rows = (int)ridge_ceil_div(dim[0], tile::rows * rows);
+    order.columns = (int)ridge_ceil_div(dim[1], tile::columns * columns);
+    order.band = band < order.rows ? band : order.rows;
+    return order;
+}
+
+/* setup of a kernel without choices: allows `bytes` of dynamic shared memory; the state is a gemm_maps. */
+template <typename tile, int box_a = tile::rows, int box_b = tile::columns>
 static int gemm_setup_maps(struct ridge_call *call, const void *kernel, int bytes, void **state)
 {
     RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     struct gemm_maps *maps = (struct gemm_maps *)gemm_plan_new(call, sizeof *maps);
-    if (maps && gemm_encode(call, tile::rows, tile::columns, maps)) {
+    if (maps && gemm_encode(call, box_a, box_b, maps)) {
         free(maps);
         maps = NULL;
     }

@@ -38,9 +38,9 @@ static __device__ __forceinline__ void stmatrix_trans_x4(uint32_t row, uint32_t 
                  : "memory");
 }
 
-/* 9.7.14.5.14 (mma), sm_80: D[16,8] += A[16,16] B[8,16]^T, BF16 with FP32 accumulation. a: the matrices (rows 0-7, k 0-7),
- * (rows 8-15, k 0-7), (rows 0-7, k 8-15), (rows 8-15, k 8-15); b0, b1: k 0-7 and 8-15 of the eight rows of B;
- * d[2 h + e] is D[lane / 4 + 8 h][2 (lane % 4) + e]. */
+/* 9.7.14.5.14 (mma), sm_80: D[16,8] += A[16,16] B[8,16]^T, BF16 with FP32 accumulation. a: the matrices (rows 0-7, k
+ * 0-7), (rows 8-15, k 0-7), (rows 0-7, k 8-15), (rows 8-15, k 8-15); b0, b1: k 0-7 and 8-15 of the eight rows of B; d[2
+ * h + e] is D[lane / 4 + 8 h][2 (lane % 4) + e]. */
 static __device__ __forceinline__ void mma_bf16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
 {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
