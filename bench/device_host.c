@@ -216,9 +216,10 @@ static int host_compare(const void *out, enum ridge_dtype dtype, const float *re
 {
     int64_t width = columns ? columns : TILE_SIDE, across = (width + TILE_SIDE - 1) / TILE_SIDE;
     int64_t rows = (count + width - 1) / width, tiles = (rows + TILE_SIDE - 1) / TILE_SIDE * across;
-    double *squares = calloc((size_t)tiles, 2 * sizeof *squares), *elements = squares + tiles;
+    double *squares = calloc((size_t)tiles, 2 * sizeof *squares);
     if (!squares)
         return ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for %lld tiles", (long long)tiles);
+    double *elements = squares + tiles;
     *result = (struct compare_result){.at = -1, .tiles = tiles};
     for (int64_t i = 0; i < count; i++) {
         int64_t tile = i / width / TILE_SIDE * across + i % width / TILE_SIDE;

@@ -48,11 +48,24 @@ static off_t last_line_start(int fd, off_t size)
     return 0;
 }
 
+static const char opening[] = "{\"schema\""; /* of every record */
+
+/* A file that does not begin like a record is somebody's text. */
+static int refuse_other_files(const struct record_writer *writer, struct ridge_error *err)
+{
+    char text[sizeof opening];
+    ssize_t bytes = pread(writer->fd, text, sizeof opening - 1, 0);
+    if (bytes < 0)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot be read: %s", writer->path, strerror(errno));
+    if (memcmp(text, opening, (size_t)bytes) != 0)
+        return ridge_fail(err, RIDGE_INVALID, "%s: is not a file of records; nothing was written to it", writer->path);
+    return RIDGE_OK;
+}
+
 /* A file that does not end in a newline: a whole record gets its newline, one that an earlier stop cut short is
  * removed (appending to it would spoil the next one), and anything else is not ours to touch. */
 static int mend_last_line(const struct record_writer *writer, off_t size, struct ridge_error *err)
 {
-    static const char opening[] = "{\"schema\"";
     off_t start = last_line_start(writer->fd, size);
     if (start == size)
         return RIDGE_OK;
@@ -87,6 +100,8 @@ int record_writer_open(struct record_writer *writer, const char *path, struct ri
     if (writer->fd < 0 || fstat(writer->fd, &file))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot write records there: %s", path, strerror(errno));
     else if (S_ISREG(file.st_mode) && file.st_size > 0)
+        status = refuse_other_files(writer, err);
+    if (!status && S_ISREG(file.st_mode) && file.st_size > 0)
         status = mend_last_line(writer, file.st_size, err);
     if (status)
         record_writer_close(writer);

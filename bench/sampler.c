@@ -54,13 +54,13 @@ static bool stopped(const struct drawing *drawing)
     return drawing->interrupted && drawing->interrupted();
 }
 
-/* Warm-up ends early when it has spent the budget: one sample is kept even of a very slow launch. */
+/* Warm-up takes at most a quarter of the budget: a launch slower than that does not need much of it. */
 static int warm_up(struct drawing *drawing, struct sampler_result *result, struct ridge_error *err)
 {
     struct sample dropped;
     int status = RIDGE_OK;
     while (!status && result->discarded < drawing->limits->warmup && !stopped(drawing) &&
-           !(drawing->spent_ns >= drawing->limits->budget_ns)) {
+           !(drawing->spent_ns >= drawing->limits->budget_ns / 4)) {
         status = draw_one(drawing, &dropped, err);
         result->discarded += !status;
     }
@@ -93,7 +93,7 @@ static int draw_until_known(struct drawing *drawing, double *time_ns, struct sam
             result->stop = SAMPLER_MAX;
             return RIDGE_OK;
         }
-        if (drawing->spent_ns >= limits->budget_ns) {
+        if (drawing->spent_ns >= limits->budget_ns && result->count >= SAMPLER_LEAST) {
             result->stop = SAMPLER_BUDGET;
             return RIDGE_OK;
         }

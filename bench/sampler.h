@@ -9,12 +9,16 @@
 
 #include "base/error.h"
 
+/* Fewer samples than this give no interval of the median that two runs could be compared by. */
+enum { SAMPLER_LEAST = 6 };
+
 struct sampler_limits {
     size_t min_samples, max_samples; /* kept samples */
     size_t warmup;                   /* samples drawn first and discarded */
     double rel_ci;                   /* stop when (high - low) / median of the 95 % interval is at most this, and
                                         neither two modes nor a drift make it look so */
-    double budget_ns;                /* stop when draw() calls have taken this long altogether (wall clock) */
+    double budget_ns;                /* stop when draw() calls have taken this long altogether (wall clock) and there
+                                        are SAMPLER_LEAST samples */
 };
 
 enum sampler_stop { SAMPLER_CI, SAMPLER_BUDGET, SAMPLER_MAX, SAMPLER_INTERRUPTED };

@@ -58,7 +58,7 @@ static void figures(void **state)
     assert_int_equal(device_spec_load("h20", &spec, &err), 0);
     near(spec.specified.tensor_bf16, 78 * 1024 * 1853e6, 1e-3);
     near(spec.specified.fp32, 39.5e12, 0);
-    near(spec.specified.cvt_f32_bf16, 78 * 16 * 1980e6, 1e-15);
+    near(spec.specified.cvt_f32_bf16, 78 * 128 * 1980e6, 1e-15);
 
     assert_int_equal(device_spec_load("a100-sxm", &spec, &err), 0);
     assert_true(isnan(spec.specified.tensor_fp8));

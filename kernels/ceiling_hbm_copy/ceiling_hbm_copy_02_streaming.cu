@@ -7,6 +7,6 @@ extern "C" const struct ridge_variant ridge_variant_ceiling_hbm_copy_02_streamin
     .changes = "the cache operator of the stores",
     .kind = RIDGE_CUDA,
     .min_cc = 80,
-    .launch = hbm_copy_launch<ld_global_stream_v4, st_global_stream_v4>,
-    .kernel = (const void *)hbm_copy<ld_global_stream_v4, st_global_stream_v4>,
+    .launch = hbm_copy_launch<256, 8, ld_global_stream_v4, st_global_stream_v4>,
+    .kernel = (const void *)hbm_copy<256, 8, ld_global_stream_v4, st_global_stream_v4>,
 };

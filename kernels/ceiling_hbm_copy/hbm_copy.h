@@ -2,7 +2,7 @@
 #ifndef RIDGE_HBM_COPY_H
 #define RIDGE_HBM_COPY_H
 
-/* What a CTA copies: 16 bytes by each of 256 threads, 8 times. */
+/* Shapes are multiples of this; no variant hands a CTA more at a time. */
 enum { HBM_COPY_BYTES = 32768 };
 
 #endif

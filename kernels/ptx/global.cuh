@@ -20,10 +20,10 @@
                      : "memory");                                                                                      \
     }
 
+/* Default policy: L1 and L2. */
+PTX_LOAD(ld_global_v4, "ld.global.v4.u32")
 /* Read-only data that is used once: the read-only path, no line kept in L1. */
 PTX_LOAD(ld_global_stream_v4, "ld.global.nc.L1::no_allocate.v4.u32")
-/* The same, and the first to leave L2. */
-PTX_LOAD(ld_global_evict_first_v4, "ld.global.L1::no_allocate.L2::evict_first.v4.u32")
 /* .cg: L2 only, never L1. */
 PTX_LOAD(ld_global_l2_v4, "ld.global.cg.v4.u32")
 

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Bad input from the command line: a message naming what is wrong, the exit code, and nothing run or written.
+set -u
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+gemm='--device host --family gemm_f32 --variant h01_naive'
+
+# expect CODE PATTERN ARGUMENT...
+expect() {
+  local code=$1 pattern=$2 output
+  shift 2
+  output=$("$RIDGE" "$@" 2>&1 </dev/null)
+  local got=$?
+  if [ $got -ne "$code" ] || ! grep -qE -- "$pattern" <<<"$output"; then
+    printf 'FAIL: ridge %s\n  exit %s, expected %s and /%s/; output:\n%s\n' "$*" $got "$code" "$pattern" "$output"
+    failed=1
+  fi
+}
+
+expect 2 'Usage: ridge COMMAND'
+expect 2 "no command 'benhc'" benhc
+expect 0 'Exit codes' --help
+for command in list doctor bench check profile ceilings roofline report compare; do
+  expect 0 'Usage: ridge' $command --help
+  expect 2 'unrecognized option' $command --no-such-option
+  lines=$("$RIDGE" $command --help | wc -l)
+  [ "$lines" -le 40 ] || { echo "FAIL: ridge $command --help has $lines lines, more than a screen"; failed=1; }
+done
+
+# shellcheck disable=SC2086
+for case in 'm=0|m.*0' 'm=-1|m.*-1' 'm=abc|m.*abc' 'm=99999999999999999999|m.*99999999999999999999' 'q=5|q.*m n k' \
+  'm=1,m=2|m' 'm=|m'; do
+  expect 2 "${case#*|}" bench $gemm --shape "${case%%|*}" --json "$folder/bad.jsonl"
+done
+# shellcheck disable=SC2086
+{
+  expect 2 'too large.*[0-9]{12,} bytes' bench $gemm --shape m=1000000,n=1000000,k=8 --json "$folder/bad.jsonl"
+  expect 2 'allowed are quick, standard, full' bench $gemm --preset slow
+  expect 2 'allowed are auto, cuda, host' bench --device tpu
+  expect 2 'nothing to run' bench --device host --family 'no_such*'
+  expect 2 'nothing to run' bench $gemm --shape 'no_such_preset'
+  expect 2 '--min-samples=0' bench $gemm --min-samples 0
+  expect 2 '--timeout=-1' bench $gemm --timeout -1
+  expect 2 '--seed=x' bench $gemm --seed x
+  expect 2 'cache' bench $gemm --cache lukewarm
+  expect 2 'launch' bench $gemm --launch teleport
+  expect 2 'power' bench $gemm --power nuclear
+  expect 2 'fill' bench $gemm --fill tens
+  expect 2 'z' bench $gemm --shape m=8,n=8,k=8 --cache z=hot
+}
+[ -e "$folder/bad.jsonl" ] && ! [ -s "$folder/bad.jsonl" ] && rm "$folder/bad.jsonl"
+[ -e "$folder/bad.jsonl" ] && { echo 'FAIL: a refused run wrote a record'; failed=1; }
+
+# Places that cannot be written: /proc takes no files, /dev/full no bytes.
+# shellcheck disable=SC2086
+{
+  expect 4 '/proc/nowhere' bench $gemm --shape m=8,n=8,k=8 --json /proc/nowhere/run.jsonl
+  expect 4 '/dev/full.*[Nn]o space' bench $gemm --shape m=8,n=8,k=8 --json /dev/full
+  expect 2 'not a file of records' bench $gemm --shape m=8,n=8,k=8 --json "$RIDGE_SOURCE/LICENSE"
+}
+
+# Plugins: another ABI, a label twice, not a library.
+expect 2 'ABI' list --load "$RIDGE_PLUGIN_DIR/plugin_wrong_abi.so"
+expect 2 'already|twice|label' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so" --load "$RIDGE_PLUGIN_DIR/plugin_duplicate.so"
+expect 2 'LICENSE' list --load "$RIDGE_SOURCE/LICENSE"
+expect 0 'example' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so"
+
+# A machine without a GPU says so; with one, this part has nothing to test.
+if [ "$("$RIDGE" doctor --profile)" = host ]; then
+  expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' bench --device cuda
+  expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' check --device cuda
+  expect 4 'no counters' profile gemm_f32_h01_naive
+  expect 0 'gpu +no ' doctor
+fi
+
+# The whole path on the CPU: a run, its records, and the readers.
+# shellcheck disable=SC2086
+expect 0 '1 measured, 0 skipped, 0 failed' bench $gemm --shape m=32,n=32,k=32 --min-samples 3 --json "$folder/run.jsonl"
+expect 0 'h01_naive' report "$folder/run.jsonl"
+printf '{"schema":"ridgeline.rec' >>"$folder/run.jsonl"
+expect 0 'partial' report "$folder/run.jsonl"
+expect 2 'LICENSE:1: not a record' report "$RIDGE_SOURCE/LICENSE"
+expect 2 'no_such_file' report "$folder/no_such_file.jsonl"
+
+# Ctrl-C: the records so far are whole and the exit code says that the run is not.
+"$RIDGE" bench --device host --family 'gemm_*' --json "$folder/stopped.jsonl" >"$folder/out" 2>&1 &
+process=$!
+for _ in $(seq 100); do
+  [ -s "$folder/stopped.jsonl" ] && break
+  sleep 0.1
+done
+kill -INT $process
+wait $process
+code=$?
+if [ $code -ne 4 ] || ! grep -q interrupted "$folder/out"; then
+  echo "FAIL: after Ctrl-C the exit code was $code"
+  cat "$folder/out"
+  failed=1
+fi
+expect 0 'gemm' report "$folder/stopped.jsonl"
+
+exit $failed
