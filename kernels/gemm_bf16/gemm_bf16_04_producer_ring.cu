@@ -39,7 +39,7 @@ static __global__ void __launch_bounds__(tile::threads, 1)
         registers_take<tile::consumer_registers>();
         float sum[tile::columns / 2];
         ring_place at = {};
-        gemm_accumulate<tile>(sum, ring, at, gemm_blocks(k), warpgroup, 1);
+        gemm_accumulate<tile>(sum, ring, at, gemm_blocks(k), warpgroup);
         gemm_store_registers(out, row0 + 64 * warpgroup, column0, sum);
     }
 }

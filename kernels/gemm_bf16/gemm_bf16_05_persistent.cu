@@ -28,7 +28,7 @@ static __device__ __forceinline__ void consume(const gemm_output &out, const rin
     ring_place at = {};
     for (int index = blockIdx.x; index < tile_count(order); index += gridDim.x) {
         const tile_place place = tile_at(order, index);
-        gemm_accumulate<tile>(sum, ring, at, blocks, warpgroup, 1);
+        gemm_accumulate<tile>(sum, ring, at, blocks, warpgroup);
         gemm_store_registers(out, place.row * tile::rows + 64 * warpgroup, place.column * tile::columns, sum);
     }
 }

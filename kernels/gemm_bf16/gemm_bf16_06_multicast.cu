@@ -13,7 +13,7 @@ static __device__ __forceinline__ void consume(const gemm_output &out, const rin
     for (int index = part.cluster; index < tile_count(order); index += part.clusters) {
         const tile_place place = tile_at(order, index);
         const int row0 = (place.row * CLUSTER + part.row) * tile::rows + 64 * warpgroup;
-        gemm_accumulate<tile>(sum, ring, at, blocks, warpgroup, part.a_ctas | part.b_ctas);
+        gemm_accumulate<tile>(sum, ring, at, blocks, warpgroup, (uint32_t)(part.a_ctas | part.b_ctas));
         gemm_store_registers(out, row0, place.column * tile::columns, sum);
     }
 }

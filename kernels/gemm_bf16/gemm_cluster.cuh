@@ -29,6 +29,7 @@ static __device__ __forceinline__ gemm_part gemm_part_of(const gemm_cluster &clu
     gemm_part part = {rank / cluster.columns, rank % cluster.columns, 0, 0,
                       (int)blockIdx.x / size, (int)gridDim.x / size};
     part.a_ctas = (uint16_t)(((1 << cluster.columns) - 1) << part.row * cluster.columns);
+#pragma unroll 1
     for (int row = 0; row < cluster.rows; row++)
         part.b_ctas |= (uint16_t)(1 << (row * cluster.columns + part.column));
     return part;
@@ -60,6 +61,7 @@ static __device__ __forceinline__ void gemm_produce(const gemm_maps &maps, const
         const tile_place place = tile_at(order, index);
         const int row_a = (place.row * cluster.rows + part.row) * tile::rows + part.column * slice_a;
         const int row_b = (place.column * cluster.columns + part.column) * tile::columns + part.row * slice_b;
+#pragma unroll 1 /* unrolled, it needs more than a producer's registers */
         for (int i = 0; i < blocks; i++, ring_next(ring, at)) {
             const uint32_t a = ring.data + at.stage * tile::stage_bytes + part.column * slice_a * 128;
             const uint32_t b = ring.data + at.stage * tile::stage_bytes + tile::a_bytes + part.row * slice_b * 128;

@@ -50,24 +50,26 @@ static __device__ __forceinline__ void gemm_multiply(float (&sum)[tile::columns 
                       slice > 0 ? 1 : keep);
 }
 
-/* A warp has read a stage. Bit r of `ctas`: the producer of CTA r of the cluster writes into this CTA's stages. */
+/* A warp has read a stage. Bit r of `ctas`: CTA r of the cluster writes into this CTA's stages. */
 static __device__ __forceinline__ void gemm_release(uint32_t empty, uint32_t ctas)
 {
     const uint32_t lane = threadIdx.x % 32;
-    if (ctas == 1) {
-        if (lane == 0)
-            mbarrier_arrive(empty);
-    } else if (ctas >> lane & 1) {
+    if (ctas >> lane & 1)
         mbarrier_arrive_at(empty, lane);
-    }
+}
+
+static __device__ __forceinline__ void gemm_release(uint32_t empty)
+{
+    if (threadIdx.x % 32 == 0)
+        mbarrier_arrive(empty);
 }
 
 /* sum = the product over `blocks` stages. The tensor cores never wait for the warpgroup: a stage is released, and the
  * barrier of the next one asked for, while wgmmas are queued; the first slice of a stage is a group of its own, so that
  * the stage before is released as soon as its last slice is done. */
-template <typename tile>
+template <typename tile, typename... cluster_ctas>
 static __device__ __forceinline__ void gemm_accumulate(float (&sum)[tile::columns / 2], const ring &ring,
-                                                       ring_place &at, int blocks, int warpgroup, uint32_t ctas)
+                                                       ring_place &at, int blocks, int warpgroup, cluster_ctas... ctas)
 {
     uint32_t used = 0;
     for (int i = 0; i < blocks; i++) {
@@ -78,14 +80,14 @@ static __device__ __forceinline__ void gemm_accumulate(float (&sum)[tile::column
         wgmma_commit();
         wgmma_wait<1>();
         if (i > 0)
-            gemm_release(used, ctas);
+            gemm_release(used, ctas...);
         gemm_multiply<tile, 1, 4>(sum, data, warpgroup, 1);
         wgmma_commit();
         used = ring_empty(ring, at);
         ring_next(ring, at);
     }
     wgmma_wait<0>();
-    gemm_release(used, ctas);
+    gemm_release(used, ctas...);
 }
 
 template <bool even, int count>

@@ -54,6 +54,7 @@ static __device__ __forceinline__ void ring_next(const ring &ring, ring_place &a
 /* One thread; a barrier over everybody who uses the ring follows. */
 static __device__ __forceinline__ void ring_init(const ring &ring, int readers)
 {
+#pragma unroll 1
     for (int stage = 0; stage < ring.stages; stage++) {
         mbarrier_init(ring.barriers + 8 * stage, 1);
         mbarrier_init(ring.barriers + 8 * (ring.stages + stage), readers);
