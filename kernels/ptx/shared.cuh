@@ -29,6 +29,13 @@ static __device__ __forceinline__ uint4 ld_shared_v4(uint32_t address)
     return v;
 }
 
+static __device__ __forceinline__ float ld_shared_f32(uint32_t address)
+{
+    float v;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(address));
+    return v;
+}
+
 static __device__ __forceinline__ uint4 ld_shared_volatile_v4(uint32_t address)
 {
     uint4 v;

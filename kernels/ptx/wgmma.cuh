@@ -41,6 +41,15 @@ template <int pending> static __device__ __forceinline__ void wgmma_wait()
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
+/* After the wait: accumulators that are read while other groups are in flight. The compiler sees the wait as unrelated to
+ * the registers and would otherwise move their uses above it. */
+template <int count> static __device__ __forceinline__ void wgmma_settle(float (&d)[count])
+{
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        asm volatile("" : "+f"(d[i])::"memory");
+}
+
 /* Row and column of accumulator register i in the [64, n] tile. */
 static __device__ __forceinline__ int wgmma_row(int thread, int i)
 {

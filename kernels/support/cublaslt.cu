@@ -84,6 +84,8 @@ struct gemm {
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulAlgo_t algorithm;
+    int output;           /* index of d among the buffers */
+    float *padded_scales; /* device memory: scale_b in the library's layout, or NULL */
     char text[160];
 };
 
@@ -102,10 +104,10 @@ static int failed(const struct ridge_call *call, cublasStatus_t status, const ch
     } while (0)
 
 /* The library is column-major: there D^T[n,m] = op(B)[n,k] A[k,m], where B lies as [k,n] and is transposed. */
-static int describe_operation(struct ridge_call *call, enum ridge_dtype dtype, struct gemm *gemm)
+static int describe_operation(struct ridge_call *call, cudaDataType_t type, cudaDataType_t output_type,
+                              struct gemm *gemm)
 {
     const uint64_t m = (uint64_t)call->dim[0], n = (uint64_t)call->dim[1], k = (uint64_t)call->dim[2];
-    const cudaDataType_t type = dtype == RIDGE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
     const cublasOperation_t transposed = CUBLAS_OP_T;
     const uint64_t workspace_bytes = WORKSPACE_BYTES;
     CUBLASLT(call, cublasLtCreate, &gemm->handle);
@@ -114,7 +116,7 @@ static int describe_operation(struct ridge_call *call, enum ridge_dtype dtype, s
              sizeof transposed);
     CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->b, type, k, n, (int64_t)k);
     CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->a, type, k, m, (int64_t)k);
-    CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->d, type, n, m, (int64_t)n);
+    CUBLASLT(call, cublasLtMatrixLayoutCreate, &gemm->d, output_type, n, m, (int64_t)n);
     CUBLASLT(call, cublasLtMatmulPreferenceCreate, &gemm->preference);
     CUBLASLT(call, cublasLtMatmulPreferenceSetAttribute, gemm->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
              &workspace_bytes, sizeof workspace_bytes);
@@ -126,8 +128,8 @@ static cublasStatus_t multiply(const struct ridge_call *call, const struct gemm 
 {
     static const float one = 1, zero = 0;
     return library()->cublasLtMatmul(gemm->handle, gemm->operation, &one, call->buffer[1], gemm->b, call->buffer[0],
-                                     gemm->a, &zero, call->buffer[2], gemm->d, call->buffer[2], gemm->d, algorithm,
-                                     call->workspace, WORKSPACE_BYTES, ridge_stream(call));
+                                     gemm->a, &zero, call->buffer[gemm->output], gemm->d, call->buffer[gemm->output],
+                                     gemm->d, algorithm, call->workspace, WORKSPACE_BYTES, ridge_stream(call));
 }
 
 /* Milliseconds of TIMED_CALLS calls after one that is not counted; *usable is false if the algorithm refuses. */
@@ -202,17 +204,51 @@ extern "C" size_t cublaslt_workspace_bytes(const int64_t *dim, const struct ridg
     return WORKSPACE_BYTES;
 }
 
-extern "C" int cublaslt_setup(struct ridge_call *call, enum ridge_dtype dtype, void **state)
+static int set_attribute(struct ridge_call *call, struct gemm *gemm, cublasLtMatmulDescAttributes_t attribute,
+                         const void *value, size_t bytes)
+{
+    CUBLASLT(call, cublasLtMatmulDescSetAttribute, gemm->operation, attribute, value, bytes);
+    return 0;
+}
+
+/* The library wants a multiple of four scales a row of B's blocks. */
+static int pad_scales(struct ridge_call *call, struct gemm *gemm, const void **scale_b)
+{
+    const size_t rows = (size_t)ridge_ceil_div(call->dim[1], 128), columns = (size_t)ridge_ceil_div(call->dim[2], 128);
+    const size_t pitch = (columns + 3) / 4 * 4;
+    *scale_b = call->buffer[3];
+    if (pitch == columns)
+        return 0;
+    RIDGE_CUDA(call, cudaMalloc((void **)&gemm->padded_scales, rows * pitch * sizeof(float)));
+    RIDGE_CUDA(call, cudaMemset(gemm->padded_scales, 0, rows * pitch * sizeof(float)));
+    RIDGE_CUDA(call, cudaMemcpy2D(gemm->padded_scales, pitch * sizeof(float), *scale_b, columns * sizeof(float),
+                                  columns * sizeof(float), rows, cudaMemcpyDeviceToDevice));
+    *scale_b = gemm->padded_scales;
+    return 0;
+}
+
+/* The library's A is B here, and the other way round. */
+static int describe_scales(struct ridge_call *call, struct gemm *gemm, enum cublaslt_fp8 mode)
+{
+    const int8_t fast = mode == CUBLASLT_FP8_FAST;
+    const int32_t mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
+                  mode_b = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+    const void *scale_a = call->buffer[2], *scale_b = call->buffer[3];
+    if (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast))
+        return 1;
+    if (mode == CUBLASLT_FP8_BLOCK &&
+        (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode_b, sizeof mode_b) ||
+         set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a, sizeof mode_a) ||
+         pad_scales(call, gemm, &scale_b)))
+        return 1;
+    return set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &scale_b, sizeof scale_b) ||
+           set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale_a, sizeof scale_a);
+}
+
+static int time_algorithms(struct ridge_call *call, struct gemm *gemm)
 {
     cudaEvent_t event[2] = {};
     int status = 1;
-    struct gemm *gemm = (struct gemm *)calloc(1, sizeof *gemm);
-    if (!gemm) {
-        snprintf(call->error, call->error_bytes, "out of memory");
-        return 1;
-    }
-    if (describe_operation(call, dtype, gemm))
-        goto out;
     for (int i = 0; i < 2; i++)
         if (ridge_cuda_status(call, cudaEventCreate(&event[i]), __FILE__, __LINE__, "cudaEventCreate"))
             goto out;
@@ -221,12 +257,55 @@ out:
     for (int i = 0; i < 2; i++)
         if (event[i])
             cudaEventDestroy(event[i]);
-    if (status) {
-        cublaslt_teardown(gemm);
-        gemm = NULL;
-    }
-    *state = gemm;
     return status;
+}
+
+/* `fp8` is NULL for operands of `type` without scales. */
+static int set_up(struct ridge_call *call, cudaDataType_t type, cudaDataType_t output_type,
+                  const enum cublaslt_fp8 *fp8, void **state)
+{
+    struct gemm *gemm = (struct gemm *)calloc(1, sizeof *gemm);
+    *state = gemm;
+    if (!gemm) {
+        snprintf(call->error, call->error_bytes, "out of memory");
+        return 1;
+    }
+    gemm->output = fp8 ? 4 : 2;
+    if (describe_operation(call, type, output_type, gemm) || (fp8 && describe_scales(call, gemm, *fp8)) ||
+        time_algorithms(call, gemm)) {
+        cublaslt_teardown(gemm);
+        *state = NULL;
+        return 1;
+    }
+    return 0;
+}
+
+extern "C" int cublaslt_setup(struct ridge_call *call, enum ridge_dtype dtype, void **state)
+{
+    const cudaDataType_t type = dtype == RIDGE_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+    return set_up(call, type, type, NULL, state);
+}
+
+extern "C" const char *cublaslt_fp8_unsupported(const int64_t *dim, const struct ridge_device *device,
+                                                enum cublaslt_fp8 mode)
+{
+    const char *reason = cublaslt_unsupported(dim, device);
+    if (reason)
+        return reason;
+    if (mode == CUBLASLT_FP8_BLOCK && library()->cublasLtGetVersion() < 120900)
+        return "cuBLASLt before 12.9 has no block scales on Hopper";
+    if (dim[2] % 16)
+        return "k is not a multiple of 16: cuBLASLt needs rows of FP8 operands at multiples of 16 bytes";
+    if (dim[1] % 16)
+        return "n is not a multiple of 16, which cuBLASLt needs with FP8";
+    if (mode == CUBLASLT_FP8_BLOCK && dim[0] % 4)
+        return "m is not a multiple of 4, which cuBLASLt needs with block scales";
+    return NULL;
+}
+
+extern "C" int cublaslt_fp8_setup(struct ridge_call *call, enum cublaslt_fp8 mode, void **state)
+{
+    return set_up(call, CUDA_R_8F_E4M3, CUDA_R_16BF, &mode, state);
 }
 
 extern "C" int cublaslt_launch(const struct ridge_call *call)
@@ -245,6 +324,7 @@ extern "C" void cublaslt_teardown(void *state)
     struct gemm *gemm = (struct gemm *)state;
     if (!gemm)
         return;
+    cudaFree(gemm->padded_scales);
     if (gemm->preference)
         library()->cublasLtMatmulPreferenceDestroy(gemm->preference);
     if (gemm->a)
