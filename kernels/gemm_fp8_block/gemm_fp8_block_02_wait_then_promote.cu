@@ -6,22 +6,11 @@ using memory = gemm_fp8_block_memory<tile, 5>;
 
 enum { BAND = 16 };
 
-static __device__ __forceinline__ void accumulate(float (&total)[tile::columns / 2], gemm_fp8_block_ring<memory> &ring,
-                                                  const float *scale_b, int blocks, int warpgroup)
-{
-    float sum[tile::columns / 2], next = __ldg(scale_b);
-    for (int i = 0; i < blocks; i++) {
-        const gemm_fp8_block_step step = gemm_fp8_block_start<tile>(sum, ring, next, warpgroup);
-        next = __ldg(scale_b + (i + 1 < blocks ? i + 1 : i));
-        gemm_fp8_block_promote<tile, 0>(total, sum, step);
-    }
-}
-
 static __global__ void __launch_bounds__(tile::threads, 1)
     gemm_fp8_block_wait_then_promote(const __grid_constant__ gemm_fp8_block_arguments arguments)
 {
     extern __shared__ __align__(1024) char shared[];
-    gemm_fp8_block_run<tile, memory, accumulate>(arguments, shared_address(shared));
+    gemm_fp8_block_run<tile, memory, gemm_fp8_block_wait_promote<tile, memory>>(arguments, shared_address(shared));
 }
 
 static int setup(struct ridge_call *call, void **state)

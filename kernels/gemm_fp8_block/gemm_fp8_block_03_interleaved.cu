@@ -3,21 +3,22 @@
 
 using tile = gemm_fp8_tile<2, 128>;
 using memory = gemm_fp8_block_memory<tile, 5>;
-using step = gemm_fp8_block_step;
+using step = gemm_fp8_block_step<tile>;
 
 enum { BAND = 16 };
 
 /* Blocks alternate between two sets of sums: one is promoted while the WGMMAs of the next block fill the other. */
 static __device__ __forceinline__ void accumulate(float (&total)[tile::columns / 2], gemm_fp8_block_ring<memory> &ring,
-                                                  const float *scale_b, int blocks, int warpgroup)
+                                                  const gemm_fp8_block_scales &scales, int blocks, int warpgroup)
 {
     float even[tile::columns / 2], odd[tile::columns / 2];
-    const float *last = scale_b + blocks - 1;
-    float next = __ldg(scale_b);
+    float next[gemm_fp8_block_groups<tile>];
+    int loaded = 0;
+    gemm_fp8_block_load(next, scales, 0);
     const auto start = [&](float(&sum)[tile::columns / 2]) {
         const step started = gemm_fp8_block_start<tile>(sum, ring, next, warpgroup);
-        scale_b += scale_b < last;
-        next = __ldg(scale_b);
+        loaded += loaded + 1 < blocks;
+        gemm_fp8_block_load(next, scales, loaded);
         return started;
     };
     step even_step = start(even);

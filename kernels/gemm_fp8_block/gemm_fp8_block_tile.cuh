@@ -32,9 +32,42 @@ template <typename memory> struct gemm_fp8_block_ring {
     ring_place at;
 };
 
+/* Groups of a tile's columns with a scale of B of their own: one for a tile of 128, else 64 columns each. */
+template <typename tile> constexpr int gemm_fp8_block_groups = tile::columns == 128 ? 1 : tile::columns / 64;
+
+/* Where a tile's scales of B are: rows of scale_b for the 128 columns that hold its first and its last column. */
+struct gemm_fp8_block_scales {
+    const float *first, *last;
+    bool middle_is_last; /* of three groups */
+};
+
+template <typename tile>
+static __device__ __forceinline__ gemm_fp8_block_scales
+gemm_fp8_block_scales_of(const gemm_fp8_block_arguments &arguments, int column0)
+{
+    static_assert(tile::columns == 128 || tile::columns == 192, "at most two blocks of B");
+    const int end =
+        column0 + tile::columns < arguments.gemm.out.n ? column0 + tile::columns : (int)arguments.gemm.out.n;
+    const int64_t blocks = arguments.gemm.blocks;
+    return {arguments.scale_b + column0 / 128 * blocks, arguments.scale_b + (end - 1) / 128 * blocks,
+            column0 % 128 != 0};
+}
+
+/* Of block i of k. */
+template <int groups>
+static __device__ __forceinline__ void gemm_fp8_block_load(float (&scale)[groups], const gemm_fp8_block_scales &scales,
+                                                           int i)
+{
+    scale[0] = __ldg(scales.first + i);
+    if constexpr (groups == 3) {
+        scale[2] = __ldg(scales.last + i);
+        scale[1] = scales.middle_is_last ? scale[2] : scale[0];
+    }
+}
+
 /* One block of k of a consumer: products of scales for its two rows, and the barrier that gives the stage back. */
-struct gemm_fp8_block_step {
-    float upper, lower;
+template <typename tile> struct gemm_fp8_block_step {
+    float upper[gemm_fp8_block_groups<tile>], lower[gemm_fp8_block_groups<tile>];
     uint32_t empty;
 };
 
@@ -61,17 +94,23 @@ static __device__ __forceinline__ void gemm_fp8_block_produce(const gemm_fp8_blo
 
 /* Starts the products of the next stage into `sum` as a group of their own. */
 template <typename tile, typename memory>
-static __device__ __forceinline__ gemm_fp8_block_step gemm_fp8_block_start(float (&sum)[tile::columns / 2],
-                                                                           gemm_fp8_block_ring<memory> &ring,
-                                                                           float scale_b, int warpgroup)
+static __device__ __forceinline__ gemm_fp8_block_step<tile>
+gemm_fp8_block_start(float (&sum)[tile::columns / 2], gemm_fp8_block_ring<memory> &ring,
+                     const float (&scale_b)[gemm_fp8_block_groups<tile>], int warpgroup)
 {
     const uint32_t scale = ring.scales + ring.at.stage * memory::scale_bytes;
     mbarrier_wait(ring_full(ring.stages, ring.at), ring.at.parity);
     wgmma_fence();
     gemm_fp8_multiply<tile, 0, 4>(sum, ring.stages.data + ring.at.stage * tile::stage_bytes, warpgroup, 0);
     wgmma_commit();
-    const gemm_fp8_block_step step = {ld_shared_f32(scale) * scale_b, ld_shared_f32(scale + 32) * scale_b,
-                                      ring_empty(ring.stages, ring.at)};
+    const float upper = ld_shared_f32(scale), lower = ld_shared_f32(scale + 32);
+    gemm_fp8_block_step<tile> step;
+#pragma unroll
+    for (int group = 0; group < gemm_fp8_block_groups<tile>; group++) {
+        step.upper[group] = upper * scale_b[group];
+        step.lower[group] = lower * scale_b[group];
+    }
+    step.empty = ring_empty(ring.stages, ring.at);
     ring_next(ring.stages, ring.at);
     return step;
 }
@@ -80,36 +119,53 @@ static __device__ __forceinline__ gemm_fp8_block_step gemm_fp8_block_start(float
 template <typename tile, int pending>
 static __device__ __forceinline__ void gemm_fp8_block_promote(float (&total)[tile::columns / 2],
                                                               float (&sum)[tile::columns / 2],
-                                                              const gemm_fp8_block_step &step)
+                                                              const gemm_fp8_block_step<tile> &step)
 {
     wgmma_wait<pending>();
     wgmma_settle(sum);
     __syncwarp();
     gemm_release(step.empty);
 #pragma unroll
-    for (int i = 0; i < tile::columns / 2; i++)
-        total[i] += (i / 2 % 2 ? step.lower : step.upper) * sum[i];
+    for (int i = 0; i < tile::columns / 2; i++) {
+        const int group = gemm_fp8_block_groups<tile> == 1 ? 0 : i / 32;
+        total[i] += (i / 2 % 2 ? step.lower[group] : step.upper[group]) * sum[i];
+    }
 }
 
-/* All tiles of a consumer. accumulate(total, ring, row of scale_b, blocks, warpgroup) computes one; total arrives
+/* All tiles of a consumer. accumulate(total, ring, scales, blocks, warpgroup) computes one; total arrives
  * zeroed. */
 template <typename tile, typename memory, auto accumulate>
 static __device__ __forceinline__ void gemm_fp8_block_consume(const gemm_fp8_block_arguments &arguments,
                                                               const ring &stages, uint32_t data, int warpgroup)
 {
-    static_assert(tile::columns == 128, "one scale of B a block of k");
     const gemm_fp8_arguments &gemm = arguments.gemm;
     const uint32_t slab = data + memory::slabs + threadIdx.x / 32 * gemm_slab<tile>::bytes;
     const int upper_row = warpgroup * 64 + wgmma_row(threadIdx.x, 0);
     gemm_fp8_block_ring<memory> ring = {stages, data + memory::scales + 4 * upper_row, {}};
     for (int index = blockIdx.x; index < tile_count(gemm.order); index += gridDim.x) {
         const tile_place place = tile_at(gemm.order, index);
+        const int column0 = place.column * tile::columns;
         float total[tile::columns / 2] = {};
-        accumulate(total, ring, arguments.scale_b + (int64_t)place.column * gemm.blocks, gemm.blocks, warpgroup);
-        gemm_fp8_store<tile>(gemm, slab, place.row * tile::rows, place.column * tile::columns, total);
+        accumulate(total, ring, gemm_fp8_block_scales_of<tile>(arguments, column0), gemm.blocks, warpgroup);
+        gemm_fp8_store<tile>(gemm, slab, place.row * tile::rows, column0, total);
     }
     if (threadIdx.x % 32 == 0)
         bulk_wait<0>();
+}
+
+/* One block of k at a time: its WGMMAs, then its promotion. */
+template <typename tile, typename memory>
+static __device__ __forceinline__ void
+gemm_fp8_block_wait_promote(float (&total)[tile::columns / 2], gemm_fp8_block_ring<memory> &ring,
+                            const gemm_fp8_block_scales &scales, int blocks, int warpgroup)
+{
+    float sum[tile::columns / 2], next[gemm_fp8_block_groups<tile>];
+    gemm_fp8_block_load(next, scales, 0);
+    for (int i = 0; i < blocks; i++) {
+        const gemm_fp8_block_step<tile> step = gemm_fp8_block_start<tile>(sum, ring, next, warpgroup);
+        gemm_fp8_block_load(next, scales, i + 1 < blocks ? i + 1 : i);
+        gemm_fp8_block_promote<tile, 0>(total, sum, step);
+    }
 }
 
 /* The body of a kernel. */
