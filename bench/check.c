@@ -68,12 +68,12 @@ static int check_outputs(const struct problem *p, struct check_result *result, s
     return RIDGE_OK;
 }
 
-static int output_sum(const struct problem *p, uint64_t *total, struct ridge_error *err)
+int problem_checksum(const struct problem *p, bool outputs, uint64_t *total, struct ridge_error *err)
 {
     *total = 0;
     for (int i = 0; i < p->family->buffers; i++) {
         uint64_t sum;
-        if (!is_output(p, i))
+        if (is_output(p, i) != outputs)
             continue;
         int status = p->ops->checksum(p->buffer[i], p->bytes[i], &sum, err);
         if (status)
@@ -86,20 +86,27 @@ static int output_sum(const struct problem *p, uint64_t *total, struct ridge_err
 int problem_check(struct problem *p, const struct device_task *task, struct check_result *result, struct ridge_error *err)
 {
     *result = (struct check_result){.ok = true, .against = p->against};
-    uint64_t first, second;
+    uint64_t first, second, inputs;
     int status = launch_from_reset(p, task, err);
     if (status == RIDGE_OK)
         status = check_outputs(p, result, err);
     if (status == RIDGE_OK)
         status = check_guards(p, result, err);
     if (status == RIDGE_OK)
-        status = output_sum(p, &first, err);
+        status = problem_checksum(p, true, &first, err);
     if (status == RIDGE_OK)
         status = launch_from_reset(p, task, err);
     if (status == RIDGE_OK)
-        status = output_sum(p, &second, err);
+        status = problem_checksum(p, true, &second, err);
+    if (status == RIDGE_OK)
+        status = problem_checksum(p, false, &inputs, err);
     if (status)
         return status;
+    if (inputs != p->input_sum) {
+        p->spoiled = true;
+        result->ok = false;
+        snprintf(result->text, sizeof result->text, "wrote into its inputs");
+    }
     result->repeatable = first == second;
     if (!result->repeatable && !task->entry->variant->may_differ && result->ok) {
         result->ok = false;

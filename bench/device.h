@@ -89,6 +89,7 @@ struct device_ops {
 
     /* Cache preparation and one untimed launch, separately: the two halves a counter pass needs. */
     int (*prepare)(const struct device_task *task, struct ridge_error *err);
+    /* launch, and what else launches: RIDGE_REGRESSION when the variant reports that it could not. */
     int (*launch)(const struct device_task *task, struct ridge_error *err);
 
     /* Registers, shared and local memory of the variant's kernel; zeros if it names none. */

@@ -31,8 +31,7 @@ static int enqueue(const struct device_task *task, struct ridge_error *err)
         return RIDGE_OK;
     }
     if (task->entry->variant->launch(task->call))
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "%s_%s: %s", task->entry->family, task->entry->label,
-                          task->call->error);
+        return ridge_fail(err, RIDGE_REGRESSION, "launch failed: %s", task->call->error);
     return RIDGE_OK;
 }
 

@@ -156,10 +156,16 @@ static int host_count_not(const void *src, int byte, size_t bytes, uint64_t *dif
 static int host_checksum(const void *src, size_t bytes, uint64_t *sum, struct ridge_error *err)
 {
     (void)err;
-    uint64_t total = 0;
-    for (size_t i = 0; i < bytes; i++)
-        total += fill_hash(((const unsigned char *)src)[i], i);
-    *sum = total;
+    uint64_t total = 0, last = 0;
+    size_t words = bytes / sizeof total;
+#pragma omp parallel for reduction(+ : total) schedule(static)
+    for (size_t i = 0; i < words; i++) {
+        uint64_t word; /* buffers may lie unaligned */
+        memcpy(&word, (const char *)src + i * sizeof word, sizeof word);
+        total += fill_hash(word, i);
+    }
+    memcpy(&last, (const char *)src + words * sizeof last, bytes - words * sizeof last);
+    *sum = total + fill_hash(last, words);
     return RIDGE_OK;
 }
 
@@ -244,8 +250,7 @@ static int host_compare(const void *out, enum ridge_dtype dtype, const float *re
 static int host_launch(const struct device_task *task, struct ridge_error *err)
 {
     if (task->entry->variant->launch(task->call))
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "%s_%s: %s", task->entry->family, task->entry->label,
-                          task->call->error);
+        return ridge_fail(err, RIDGE_REGRESSION, "launch failed: %s", task->call->error);
     return RIDGE_OK;
 }
 

@@ -9,7 +9,7 @@
 #include "bench/shape.h"
 #include "kernels/support/numeric.h"
 
-enum { GUARD_BYTES = 4096, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff };
+enum { GUARD_BYTES = PROBLEM_LARGEST_OFFSET, GUARD_BYTE = 0xa5, POISON_BYTE = 0xff };
 
 static bool is_output(const struct problem *p, int i)
 {
@@ -92,6 +92,9 @@ static int fill_inputs(struct problem *p, struct ridge_error *err)
     }
     if (status == RIDGE_OK)
         status = p->ops->sync(err);
+    if (status == RIDGE_OK)
+        status = problem_checksum(p, false, &p->input_sum, err);
+    p->spoiled = false;
     free_host(p, host);
     return status;
 }
@@ -106,18 +109,26 @@ static int paint_guards(struct problem *p, int i, struct ridge_error *err)
 
 int problem_place(struct problem *p, const struct ridge_variant *variant, struct ridge_error *err)
 {
-    bool moved = false;
+    bool moved = p->spoiled;
     for (int i = 0; i < p->family->buffers; i++) {
         char *place = (char *)p->block[i] + GUARD_BYTES + (variant ? variant->offset_bytes[i] : 0);
-        if (place == p->buffer[i])
-            continue;
-        moved = true;
+        moved = moved || place != p->buffer[i];
         p->buffer[i] = place;
         int status = paint_guards(p, i, err);
         if (status)
             return status;
     }
     return moved ? fill_inputs(p, err) : RIDGE_OK;
+}
+
+static int count_elements(struct problem *p, struct ridge_error *err)
+{
+    for (int i = 0; i < p->family->buffers; i++) {
+        double count = p->family->buffer[i].count(p->dim);
+        if (!(count >= 1)) /* NaN too */
+            return ridge_fail(err, RIDGE_INVALID, "buffer %s would have %g elements", p->family->buffer[i].name, count);
+    }
+    return RIDGE_OK;
 }
 
 int problem_open(struct problem *p, const struct device_ops *ops, const struct ridge_device *device,
@@ -127,6 +138,8 @@ int problem_open(struct problem *p, const struct device_ops *ops, const struct r
     *p = (struct problem){.ops = ops, .device = device, .family = family, .fill = fill, .hard = hard, .seed = seed};
     memcpy(p->dim, dim, (size_t)family->axes * sizeof *dim);
     int status = shape_validate(family, dim, err);
+    if (status == RIDGE_OK)
+        status = count_elements(p, err);
     if (status == RIDGE_OK)
         status = ask_memory(p, err);
     for (int i = 0; i < family->buffers && status == RIDGE_OK; i++) {

@@ -5,6 +5,8 @@
 
 #include "bench/device.h"
 
+enum { PROBLEM_LARGEST_OFFSET = 4096 }; /* of a variant's offset_bytes: the slack around every buffer */
+
 struct problem {
     const struct device_ops *ops;
     const struct ridge_device *device;
@@ -21,6 +23,8 @@ struct problem {
     size_t block_bytes[RIDGE_MAX_BUFFERS];
     float *ref[RIDGE_MAX_BUFFERS], *mag[RIDGE_MAX_BUFFERS]; /* on the device, by output; NULL before the reference */
     int outputs;
+    uint64_t input_sum; /* of the inputs as filled */
+    bool spoiled;       /* a variant wrote into them */
     const char *against; /* "c-reference" or "gpu-reference" */
 };
 
@@ -41,8 +45,12 @@ int problem_open(struct problem *problem, const struct device_ops *ops, const st
                  struct ridge_error *err);
 void problem_close(struct problem *problem);
 
-/* Puts the buffers at the variant's offsets and fills the inputs again where they moved. */
+/* Puts the buffers at the variant's offsets with whole guards, and fills the inputs again where they moved or
+ * a variant wrote into them. */
 int problem_place(struct problem *problem, const struct ridge_variant *variant, struct ridge_error *err);
+
+/* Sum over all outputs, or over all inputs. */
+int problem_checksum(const struct problem *problem, bool outputs, uint64_t *sum, struct ridge_error *err);
 
 /* Computes the reference unless it is there: on the GPU when `gpu` is not NULL, else the family's C reference. */
 int problem_reference(struct problem *problem, ridge_reference_fn gpu, struct ridge_error *err);

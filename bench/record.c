@@ -72,9 +72,22 @@ void record_set_number(json_t *record, const char *path, double value)
     record_set(record, path, number);
 }
 
+json_t *record_text(const char *text)
+{
+    json_t *value = json_string(text);
+    char *copy = value ? NULL : strdup(text);
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    if (copy)
+        value = json_string(copy);
+    free(copy);
+    return value;
+}
+
 void record_set_string(json_t *record, const char *path, const char *value)
 {
-    record_set(record, path, value ? json_string(value) : json_null());
+    record_set(record, path, value ? record_text(value) : json_null());
 }
 
 double *record_samples(const json_t *record, size_t *n)

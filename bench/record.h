@@ -26,6 +26,9 @@ void record_set(json_t *record, const char *path, json_t *value);
 void record_set_number(json_t *record, const char *path, double value); /* NaN and infinities become null */
 void record_set_string(json_t *record, const char *path, const char *value); /* NULL becomes null */
 
+/* A JSON string; text that is not UTF-8 has its foreign bytes replaced. */
+json_t *record_text(const char *text);
+
 /* time.samples_ns as a new array; the caller frees. NULL and *n = 0 if there are none. */
 double *record_samples(const json_t *record, size_t *n);
 
@@ -38,12 +41,14 @@ int record_validate(const json_t *record, struct ridge_error *err);
 
 /* Appending writer. One record is one write(2) of one line to a file opened for append, so that a stop at any
  * point leaves at most one partial last line. RIDGE_ENVIRONMENT for a folder that is not writable or a full disk,
- * naming path and cause. */
+ * naming path and cause. Several programs may append to one file. */
 struct record_writer {
     int fd;
     char *path;
 };
+/* "-" is standard output. */
 int record_writer_open(struct record_writer *writer, const char *path, struct ridge_error *err);
+/* RIDGE_INVALID and nothing written where a reader would refuse the record. */
 int record_writer_append(struct record_writer *writer, const json_t *record, struct ridge_error *err);
 void record_writer_close(struct record_writer *writer);
 

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +15,9 @@
 static void make_parents(const char *path)
 {
     char *folder = strdup(path);
-    for (char *slash = folder ? strchr(folder + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+    for (char *slash = folder ? strchr(folder, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        if (slash == folder)
+            continue;
         *slash = '\0';
         mkdir(folder, 0777);
         *slash = '/';
@@ -23,13 +27,14 @@ static void make_parents(const char *path)
 
 static int write_fully(int fd, const char *text, size_t bytes)
 {
-    ssize_t written;
-    do
-        written = write(fd, text, bytes);
-    while (written < 0 && errno == EINTR);
-    if (written >= 0 && (size_t)written != bytes)
-        errno = ENOSPC; /* a short write to a file is a full disk or a size limit */
-    return written == (ssize_t)bytes ? 0 : -1;
+    while (bytes > 0) { /* a short write to a file is a full disk or a size limit, and the next one says which */
+        ssize_t written = write(fd, text, bytes);
+        if (written < 0 && errno != EINTR)
+            return -1;
+        text += written > 0 ? written : 0;
+        bytes -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
 }
 
 /* Offset of the byte after the last newline of the first `size` bytes; -1 on a read error. */
@@ -93,10 +98,15 @@ out:
 int record_writer_open(struct record_writer *writer, const char *path, struct ridge_error *err)
 {
     struct stat file;
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error to report, not the end of the program */
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdout";
     make_parents(path);
     writer->path = strdup(path);
     writer->fd = writer->path ? open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666) : -1;
     int status = RIDGE_OK;
+    if (writer->fd >= 0)
+        flock(writer->fd, LOCK_EX); /* another run's record may be on its way; where locks are missing, go on */
     if (writer->fd < 0 || fstat(writer->fd, &file))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot write records there: %s", path, strerror(errno));
     else if (S_ISREG(file.st_mode) && file.st_size > 0)
@@ -105,17 +115,23 @@ int record_writer_open(struct record_writer *writer, const char *path, struct ri
         status = mend_last_line(writer, file.st_size, err);
     if (status)
         record_writer_close(writer);
+    else
+        flock(writer->fd, LOCK_UN);
     return status;
 }
 
 int record_writer_append(struct record_writer *writer, const json_t *record, struct ridge_error *err)
 {
     struct stat before;
+    struct ridge_error reason;
+    if (record_validate(record, &reason)) /* a file with one such record could not be read again */
+        return ridge_fail(err, RIDGE_INVALID, "%s: not written, the record is not valid: %s", writer->path, reason.text);
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!text)
         return ridge_fail(err, RIDGE_INVALID, "%s: the record cannot be written as JSON", writer->path);
     int status = RIDGE_OK;
     size_t bytes = strlen(text);
+    flock(writer->fd, LOCK_EX); /* what a full disk cuts off must be this record and not another run's */
     bool regular = fstat(writer->fd, &before) == 0 && S_ISREG(before.st_mode);
     text[bytes] = '\n'; /* in place of the terminator: one write is one line */
     if (write_fully(writer->fd, text, bytes + 1)) {
@@ -123,6 +139,7 @@ int record_writer_append(struct record_writer *writer, const json_t *record, str
         if (regular && ftruncate(writer->fd, before.st_size))
             ridge_fail(err, status, "%s: the disk is full, and the last line is partial", writer->path);
     }
+    flock(writer->fd, LOCK_UN);
     free(text);
     return status;
 }

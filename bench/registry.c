@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 128 };
+#include "bench/problem.h"
+
+enum { NAME_BYTES = 128, LONGEST_NAME = 63, LONGEST_AXIS = 31 };
 
 void registry_name(const struct ridge_entry *entry, char *buf, size_t bytes)
 {
@@ -46,24 +48,114 @@ static const struct ridge_entry *find_variant(const struct registry *registry, c
     return NULL;
 }
 
-static bool same_axes(const struct ridge_family *a, const struct ridge_family *b)
+/* Variants of one family share its buffers. */
+static bool same_axes_and_buffers(const struct ridge_family *a, const struct ridge_family *b)
 {
-    bool same = a->axes == b->axes;
+    bool same = a->axes == b->axes && a->buffers == b->buffers;
     for (int i = 0; same && i < a->axes; i++)
         same = strcmp(a->axis[i].name, b->axis[i].name) == 0;
+    for (int i = 0; same && i < a->buffers; i++)
+        same = a->buffer[i].dtype == b->buffer[i].dtype && a->buffer[i].role == b->buffer[i].role;
     return same;
 }
 
-/* What the build checks by file names for built-in variants. */
+/* Part of a file name, a record's path and a variant's name: lower case, digits and underscores. */
+static bool is_name(const char *text, size_t longest)
+{
+    size_t length = text ? strlen(text) : 0;
+    return length > 0 && length <= longest && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == length;
+}
+
+static const char *axis_fault(const struct ridge_family *family)
+{
+    if (family->axes < 1 || family->axes > RIDGE_MAX_AXES)
+        return "has no axes or too many";
+    for (int i = 0; i < family->axes; i++) {
+        if (!is_name(family->axis[i].name, LONGEST_AXIS))
+            return "has an axis whose name is not of lower case, digits and underscores";
+        if (family->axis[i].min > family->axis[i].max)
+            return "has an axis that no value fits";
+        for (int j = 0; j < i; j++)
+            if (strcmp(family->axis[i].name, family->axis[j].name) == 0)
+                return "has two axes of one name";
+    }
+    return NULL;
+}
+
+static const char *buffer_fault(const struct ridge_family *family)
+{
+    if (family->buffers < 1 || family->buffers > RIDGE_MAX_BUFFERS)
+        return "has no buffers or too many";
+    for (int i = 0; i < family->buffers; i++) {
+        const struct ridge_buffer *b = &family->buffer[i];
+        if (!b->name || !b->count)
+            return "has a buffer without name or count";
+        if (b->dtype > RIDGE_U8 || b->role > RIDGE_INOUT || b->fill > RIDGE_FILL_CUSTOM)
+            return "has a buffer of unknown dtype, role or fill";
+        if (b->fill == RIDGE_FILL_CUSTOM && b->role != RIDGE_OUTPUT && !family->fill)
+            return "has a buffer that its fill would write, but no fill";
+    }
+    return NULL;
+}
+
+/* What the harness relies on; NULL if it is all there. */
+static const char *problem_fault(const struct ridge_family *family)
+{
+    if (!family->problem || !family->reference || !family->work)
+        return "lacks its problem, reference or work";
+    if (!(family->tolerance.rel >= 0) || !(family->tolerance.mag_rel >= 0))
+        return "has a tolerance that is negative or NaN";
+    if (family->shapes < 0 || (family->shapes && !family->shape) || family->check_dims < 0 ||
+        (family->check_dims && !family->check_dim))
+        return "lacks the shapes that it counts";
+    for (int i = 0; i < family->shapes; i++)
+        if (!family->shape[i].name || family->shape[i].level > RIDGE_FULL || family->shape[i].kind > RIDGE_CUDA)
+            return "has a preset without name, level or kind";
+    const char *fault = axis_fault(family);
+    return fault ? fault : buffer_fault(family);
+}
+
+static const char *variant_fault(const struct ridge_variant *variant)
+{
+    if (!variant->launch || !variant->idea)
+        return "lacks its launch or its idea";
+    if (variant->kind > RIDGE_CUDA)
+        return "is of an unknown kind";
+    for (int i = 0; i < RIDGE_MAX_BUFFERS; i++)
+        if (variant->offset_bytes[i] > PROBLEM_LARGEST_OFFSET)
+            return "has an offset beyond the slack around buffers";
+    return NULL;
+}
+
+static int check_names(const char *path, const struct ridge_entry *entry, struct ridge_error *err)
+{
+    if (!is_name(entry->family, LONGEST_NAME))
+        return ridge_fail(err, RIDGE_INVALID,
+                          "%s: family \"%.80s\" must be of lower case, digits and underscores, at most %d", path,
+                          entry->family, LONGEST_NAME);
+    const char *rule = entry->variant->kind == RIDGE_HOST ? "h[0-9][0-9]_?*" : "[0-9][0-9]_?*";
+    if (fnmatch(rule, entry->label, 0) != 0 || !is_name(entry->label, LONGEST_NAME))
+        return ridge_fail(err, RIDGE_INVALID,
+                          "%s: label \"%.80s\" of family %s must look like %s, in lower case, at most %d", path,
+                          entry->label, entry->family, rule, LONGEST_NAME);
+    return RIDGE_OK;
+}
+
+/* What the build and the tests check for built-in variants. */
 static int check_entry(const struct registry *registry, const char *path, const struct ridge_entry *entry,
                        struct ridge_error *err)
 {
-    if (!entry->family || !entry->label || !entry->file || !entry->variant || !entry->variant->launch)
-        return ridge_fail(err, RIDGE_INVALID, "%s: an entry lacks its family, label, file, variant or launch", path);
-    const char *rule = entry->variant->kind == RIDGE_HOST ? "h[0-9][0-9]_?*" : "[0-9][0-9]_?*";
-    if (fnmatch(rule, entry->label, 0) != 0)
-        return ridge_fail(err, RIDGE_INVALID, "%s: label \"%s\" of family %s must look like %s", path, entry->label,
-                          entry->family, rule);
+    if (!entry->family || !entry->label || !entry->file || !entry->variant)
+        return ridge_fail(err, RIDGE_INVALID, "%s: an entry lacks its family, label, file or variant", path);
+    const char *fault = variant_fault(entry->variant);
+    if (fault)
+        return ridge_fail(err, RIDGE_INVALID, "%s: variant %.80s_%.80s %s", path, entry->family, entry->label, fault);
+    int status = check_names(path, entry, err);
+    if (status)
+        return status;
+    fault = entry->problem ? problem_fault(entry->problem) : NULL;
+    if (fault)
+        return ridge_fail(err, RIDGE_INVALID, "%s: family %s %s", path, entry->family, fault);
     const struct ridge_entry *other = find_variant(registry, entry);
     if (other)
         return ridge_fail(err, RIDGE_INVALID, "%s: variant %s_%s of %s is already there, from %s", path, entry->family,
@@ -72,8 +164,8 @@ static int check_entry(const struct registry *registry, const char *path, const 
     if (!other && !entry->problem)
         return ridge_fail(err, RIDGE_INVALID, "%s: variant %s_%s brings no problem, and there is no family %s", path,
                           entry->family, entry->label, entry->family);
-    if (other && entry->problem && !same_axes(other->problem, entry->problem))
-        return ridge_fail(err, RIDGE_INVALID, "%s: family %s of %s has other axes than that of %s", path, entry->family,
+    if (other && entry->problem && !same_axes_and_buffers(other->problem, entry->problem))
+        return ridge_fail(err, RIDGE_INVALID, "%s: family %s of %s has other axes or buffers than that of %s", path, entry->family,
                           entry->file, other->file);
     return RIDGE_OK;
 }

@@ -22,8 +22,8 @@ int registry_open(struct registry *registry, struct ridge_error *err);
 
 /* Adds the variants of a shared object. An entry without a problem is a variant of the family of that name which is
  * already there, built in or loaded before. RIDGE_INVALID: not loadable, no `ridge_plugin` symbol, another ABI version,
- * a label outside the naming rule, a family/label that is already there, or a known family with other axes; the
- * registry is unchanged then. */
+ * a name outside the naming rule, a family/label that is already there, a known family with other axes or buffers, or a
+ * table that lacks what the harness calls; the registry is unchanged then. */
 int registry_load(struct registry *registry, const char *path, struct ridge_error *err);
 
 void registry_close(struct registry *registry);

@@ -136,6 +136,7 @@ int runner_run(const struct runner *runner, struct problem *problem, const struc
 {
     const struct ridge_variant *variant = entry->variant;
     const struct ridge_device *device = &runner->info->device;
+    struct ridge_error reason = {""};
     char message[256] = "";
     void *state = NULL;
     struct ridge_call call = {
@@ -161,12 +162,18 @@ int runner_run(const struct runner *runner, struct problem *problem, const struc
     call.state = state;
     record = record_begin(runner, entry, problem->dim);
     if (ready) {
-        if (variant->describe)
-            record_set_string(record, "variant.note", variant->describe(state));
-        status = measure(runner, problem, &task, record, err);
+        const char *note = variant->describe ? variant->describe(state) : NULL;
+        record_set_string(record, "variant.note", note ? note : "");
+        status = measure(runner, problem, &task, record, &reason);
     } else {
+        status = ridge_fail(&reason, RIDGE_REGRESSION, "setup failed: %s", message);
+    }
+    if (status == RIDGE_REGRESSION) { /* the fault of this variant: the others can go on */
         record_set_string(record, "status", "fail");
-        record_set_string(record, "reason", message);
+        record_set_string(record, "reason", reason.text);
+        status = RIDGE_OK;
+    } else if (status) {
+        ridge_fail(err, status, "%s_%s: %s", entry->family, entry->label, reason.text);
     }
 out:
     if (state && variant->teardown)

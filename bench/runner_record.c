@@ -21,7 +21,7 @@ static void set_run(json_t *record, const struct runner *runner)
     strftime(utc, sizeof utc, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &parts));
     json_t *argv = json_array();
     for (int i = 0; i < runner->argc; i++)
-        json_array_append_new(argv, json_string(runner->argv[i]));
+        json_array_append_new(argv, record_text(runner->argv[i]));
     host_processor(processor, sizeof processor);
     record_set_string(record, "run.id", runner->run_id);
     record_set_string(record, "run.time_utc", utc);

@@ -45,7 +45,8 @@ static int parse_part(const struct ridge_family *family, const char *part, size_
         return ridge_fail(err, RIDGE_INVALID, "shape: \"%.*s\" is not axis=value", (int)(bytes < 64 ? bytes : 64),
                           part);
     snprintf(name, sizeof name, "%.*s", (int)name_bytes, part);
-    snprintf(value, sizeof value, "%.*s", (int)(bytes - name_bytes - 1), equals + 1);
+    size_t value_bytes = bytes - name_bytes - 1;
+    snprintf(value, sizeof value, "%.*s", (int)(value_bytes < sizeof value ? value_bytes : sizeof value), equals + 1);
 
     int i = 0;
     while (i < family->axes && (strlen(family->axis[i].name) != name_bytes || strcmp(family->axis[i].name, name)))
@@ -59,6 +60,8 @@ static int parse_part(const struct ridge_family *family, const char *part, size_
     *seen |= 1u << i;
 
     const char *digits = value + (value[0] == '-');
+    if (value_bytes >= sizeof value)
+        return ridge_fail(err, RIDGE_INVALID, "shape %s=%s...: longer than any integer", name, value);
     if (!*digits || strspn(digits, "0123456789") != strlen(digits))
         return ridge_fail(err, RIDGE_INVALID, "shape %s=%s: not an integer", name, value);
     errno = 0;

@@ -55,6 +55,7 @@ static void progress(const struct bench *b, int step)
 {
     const struct step *s = &b->plan.step[step];
     char name[256];
+    session_running(s->entry, s->dim);
     if (!b->terminal)
         return;
     shape_name(s->entry->problem, s->dim, name, sizeof name);
@@ -73,8 +74,8 @@ static void print_line(const struct bench *b, const json_t *record)
     if (b->terminal)
         fprintf(stderr, "\r\033[K");
     printf("%-36s %-28s %-4s ", record_string(record, "variant.name"), record_string(record, "shape.name"), status);
-    if (reason)
-        printf("%s\n", reason);
+    if (!record_is(record, "status", "ok"))
+        printf("%s\n", reason ? reason : "no reason was given");
     else
         printf("%12.3f us  +-%.2f%%  error %.2g\n", median / 1e3,
                (json_number_value(json_array_get(interval, 1)) - json_number_value(json_array_get(interval, 0))) / 2 /
@@ -209,11 +210,12 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
         goto out;
     }
     if (status == RIDGE_OK && o.json) {
-        status = record_writer_open(&b.writer, o.json, err);
+        status = session_open_writer(&b.writer, o.json, err);
         b.writing = status == RIDGE_OK;
     }
     if (status)
         goto out;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a log shows each line when it is true */
     printf("%s, %s\n", b.session.info.name, b.session.run_id);
     if (b.session.device_note[0])
         printf("on the host: %s\n", b.session.device_note);

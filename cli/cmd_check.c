@@ -45,6 +45,7 @@ static int check_entry(struct checking *c, struct problem *problem, const struct
                        struct ridge_error *err)
 {
     char name[256];
+    session_running(entry, problem->dim);
     json_t *record = runner_skip(&c->session.runner, entry, problem->dim);
     int status = record ? RIDGE_OK : runner_run(&c->session.runner, problem, entry, &record, err);
     if (status)
@@ -159,7 +160,7 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
     status = session_open(&c.session, &o.session, argc, argv, err);
     c.session.runner.time = false;
     if (status == RIDGE_OK && o.json) {
-        status = record_writer_open(&c.writer, o.json, err);
+        status = session_open_writer(&c.writer, o.json, err);
         c.writing = status == RIDGE_OK;
     }
     if (status == RIDGE_OK)

@@ -59,6 +59,7 @@ static void print_counters(const struct metric_group *group, const json_t *recor
 static int profile_step(struct session *s, const struct step *step, struct record_writer *writer, struct ridge_error *err)
 {
     struct problem problem;
+    session_running(step->entry, step->dim);
     json_t *record = runner_skip(&s->runner, step->entry, step->dim);
     if (record) {
         int skipped = ridge_fail(err, RIDGE_ENVIRONMENT, "%s", record_string(record, "reason"));
@@ -112,9 +113,11 @@ int cmd_profile(int argc, char **argv, struct ridge_error *err)
     if (status == RIDGE_OK)
         status = session_plan(&session, session.info.device.kind, &plan, err);
     if (status == RIDGE_OK && o.json)
-        status = record_writer_open(&writer, o.json, err);
+        status = session_open_writer(&writer, o.json, err);
     for (int i = 0; i < plan.count && status == RIDGE_OK && !session_interrupted(); i++)
         status = profile_step(&session, &plan.step[i], &writer, err);
+    if (status == RIDGE_OK && session_interrupted())
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted");
     if (writer.path)
         record_writer_close(&writer);
     free(plan.step);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <argp.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/version.h"
 #include "cli/commands.h"
@@ -30,11 +33,33 @@ static void usage(FILE *out)
                  "2 usage or invalid input, 3 inconclusive, 4 the environment lacks something or is not comparable.\n");
 }
 
+/* Where a standard stream is closed, the next file opened would take its number, and its text would go there. */
+static void occupy_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY); /* read-only: writing to it fails, as it should */
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* At every exit, that of argp after --help included. */
+static void check_output(void)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "ridge: standard output could not be written\n");
+        _exit(RIDGE_ENVIRONMENT);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct ridge_error err = {""};
     char name[64];
     argp_err_exit_status = RIDGE_INVALID;
+    occupy_standard_streams();
+    atexit(check_output);
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         usage(argc < 2 ? stderr : stdout);
         return argc < 2 ? RIDGE_INVALID : RIDGE_OK;
@@ -49,8 +74,6 @@ int main(int argc, char **argv)
         snprintf(name, sizeof name, "ridge %s", argv[1]);
         argv[1] = name;
         int status = commands[i].run(argc - 1, argv + 1, &err);
-        if (fflush(stdout) || ferror(stdout))
-            status = ridge_fail(&err, RIDGE_ENVIRONMENT, "standard output could not be written");
         if (status && err.text[0])
             fprintf(stderr, "ridge %s: %s\n", commands[i].name, err.text);
         return status;

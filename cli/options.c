@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The option groups that list, bench, check and profile share. */
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static int parse_mode(int key, char *value, struct argp_state *state)
     case 'S':
         errno = 0;
         o->seed = strtoull(value, &end, 0);
-        return *end || end == value || errno || *value == '-' ? refuse(o, "seed", value, "not an integer of 0 .. 2^64-1") : 0;
+        return *end || errno || !isdigit((unsigned char)*value) ? refuse(o, "seed", value, "not an integer of 0 .. 2^64-1") : 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }

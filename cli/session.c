@@ -1,21 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/session.h"
 
+#include <fnmatch.h>
+#include <omp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "bench/shape.h"
-#include <fnmatch.h>
 
 static volatile sig_atomic_t stop_requested;
 
 static void on_interrupt(int number)
 {
-    (void)number;
     stop_requested = 1;
-    signal(SIGINT, SIG_DFL); /* a second Ctrl-C ends the program at once */
+    signal(number, SIG_DFL); /* a second one ends the program at once */
+}
+
+static char running[320]; /* for on_crash, which may not format */
+
+void session_running(const struct ridge_entry *entry, const int64_t *dim)
+{
+    char shape[256];
+    shape_name(entry->problem, dim, shape, sizeof shape);
+    snprintf(running, sizeof running, "%s_%s %s", entry->family, entry->label, shape);
+}
+
+static void say(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        return;
+}
+
+/* Variants run in this process, so one that crashes takes it along; the records so far are in their file. */
+static void on_crash(int number)
+{
+    say("\nridge: crashed in ");
+    say(running[0] ? running : "no variant");
+    say("\n");
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void install_handlers(void)
+{
+    static const int crash[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    signal(SIGINT, on_interrupt);
+    signal(SIGTERM, on_interrupt);
+    for (size_t i = 0; i < sizeof crash / sizeof *crash; i++)
+        signal(crash[i], on_crash);
 }
 
 bool session_interrupted(void)
@@ -35,7 +71,11 @@ int session_open_registry(struct session *s, const struct session_options *optio
 
 static int open_device(struct session *s, struct ridge_error *err)
 {
+    enum { MOST_THREADS = 4096 }; /* the OpenMP runtime crashes on numbers that no machine has */
     bool any = strcmp(s->options.device, "auto") == 0;
+    if (omp_get_max_threads() > MOST_THREADS)
+        return ridge_fail(err, RIDGE_INVALID, "OMP_NUM_THREADS asks for %d threads, at most %d are allowed",
+                          omp_get_max_threads(), MOST_THREADS);
     if (strcmp(s->options.device, "host") != 0) {
         struct ridge_error reason;
         int status = device_cuda.open(&s->info, &s->timer, &reason);
@@ -97,9 +137,18 @@ int session_open(struct session *s, const struct session_options *options, int a
     s->runner.argc = argc;
     s->runner.argv = argv;
     s->runner.interrupted = session_interrupted;
-    signal(SIGINT, on_interrupt);
-    signal(SIGTERM, on_interrupt);
+    install_handlers();
     return RIDGE_OK;
+}
+
+int session_open_writer(struct record_writer *writer, const char *path, struct ridge_error *err)
+{
+    struct stat records, output;
+    int status = record_writer_open(writer, path, err);
+    if (status == RIDGE_OK && fstat(writer->fd, &records) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+        records.st_dev == output.st_dev && records.st_ino == output.st_ino && !S_ISCHR(output.st_mode))
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    return status;
 }
 
 void session_close(struct session *s)

@@ -6,6 +6,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
+#include "bench/record.h"
 #include "bench/registry.h"
 #include "bench/runner.h"
 
@@ -54,6 +55,12 @@ int session_open(struct session *session, const struct session_options *options,
                  struct ridge_error *err);
 int session_open_registry(struct session *session, const struct session_options *options, struct ridge_error *err);
 void session_close(struct session *session);
+
+/* Opens the file of --json. Where that is standard output ("-" too), text goes to standard error from here on. */
+int session_open_writer(struct record_writer *writer, const char *path, struct ridge_error *err);
+
+/* What to name should the program crash. */
+void session_running(const struct ridge_entry *entry, const int64_t *dim);
 bool session_interrupted(void);
 
 /* One thing to run; steps of one family and shape are adjacent. */

@@ -87,9 +87,9 @@ if(RIDGE_WITH_CUDA)
   add_library(kernels_portable STATIC ${RIDGE_PORTABLE_KERNELS} cmake/empty.cu)
   set_target_properties(kernels_portable PROPERTIES CUDA_ARCHITECTURES "80-virtual;${CMAKE_CUDA_ARCHITECTURES}")
   foreach(library kernels_hopper kernels_portable)
-    set_target_properties(${library} PROPERTIES CUDA_STANDARD 20 CUDA_SEPARABLE_COMPILATION OFF
+    set_target_properties(${library} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF
       CUDA_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/scripts/ptxas_scan)
-    target_compile_options(${library} PRIVATE -lineinfo -Xptxas=-v,-warn-spills --expt-relaxed-constexpr)
+    target_compile_options(${library} PRIVATE -std=c++20 -lineinfo -Xptxas=-v,-warn-spills --expt-relaxed-constexpr)
     target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR})
   endforeach()
 endif()

@@ -44,6 +44,7 @@ done
   expect 2 '--min-samples=0' bench $gemm --min-samples 0
   expect 2 '--timeout=-1' bench $gemm --timeout -1
   expect 2 '--seed=x' bench $gemm --seed x
+  expect 2 '--seed= -1' bench $gemm --seed ' -1'
   expect 2 'cache' bench $gemm --cache lukewarm
   expect 2 'launch' bench $gemm --launch teleport
   expect 2 'power' bench $gemm --power nuclear
@@ -58,6 +59,9 @@ done
 {
   expect 4 '/proc/nowhere' bench $gemm --shape m=8,n=8,k=8 --json /proc/nowhere/run.jsonl
   expect 4 '/dev/full.*[Nn]o space' bench $gemm --shape m=8,n=8,k=8 --json /dev/full
+  expect 4 'cannot write' bench $gemm --shape m=8,n=8,k=8 --json ''
+  expect 4 'cannot write' bench $gemm --shape m=8,n=8,k=8 --json "$folder"
+  expect 4 'name too long' bench $gemm --shape m=8,n=8,k=8 --json "$folder/$(printf 'x%.0s' $(seq 300))"
   expect 2 'not a file of records' bench $gemm --shape m=8,n=8,k=8 --json "$RIDGE_SOURCE/LICENSE"
 }
 
@@ -66,6 +70,66 @@ expect 2 'ABI' list --load "$RIDGE_PLUGIN_DIR/plugin_wrong_abi.so"
 expect 2 'already|twice|label' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so" --load "$RIDGE_PLUGIN_DIR/plugin_duplicate.so"
 expect 2 'LICENSE' list --load "$RIDGE_SOURCE/LICENSE"
 expect 0 'example' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so"
+
+# Variants that go wrong while they run: each has its record, and the one after it is right.
+hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hostile"
+# shellcheck disable=SC2086
+{
+  expect 1 '7 measured, 0 skipped, 7 failed' bench $hostile --variant 'h[01]*' --shape n=100 --max-samples 2 \
+    --json "$folder/hostile.jsonl"
+  for number in 02 04 06 08 10 12 14; do
+    grep -q "\"label\":\"h${number}_right\".*\"status\":\"ok\"" "$folder/hostile.jsonl" ||
+      { echo "FAIL: hostile h${number}_right was blamed for the variant before it"; failed=1; }
+  done
+  expect 0 'launch failed: n=100 is not to my taste' report "$folder/hostile.jsonl"
+  expect 1 'h07_on_input 100 random: wrote into its inputs' check $hostile --variant 'h[01]*'
+  expect 2 'no preset' bench $hostile
+  expect 2 'x would have 0 elements' bench $hostile --variant h02_right --shape n=0
+  expect 134 'crashed in hostile_h81_crash 9' bench $hostile --variant 'h8*' --shape n=9 --max-samples 1 \
+    --json "$folder/crash.jsonl"
+  expect 0 'h80_slow' report "$folder/crash.jsonl"
+}
+
+# Standard output: full, closed, a pipe to a reader of records.
+# shellcheck disable=SC2086
+{
+  for arguments in --version --help 'bench --help' list; do
+    "$RIDGE" $arguments >/dev/full 2>"$folder/out"
+    code=$?
+    [ $code -eq 4 ] && grep -q 'standard output' "$folder/out" ||
+      { echo "FAIL: ridge $arguments to a full disk: exit $code"; failed=1; }
+  done
+  small="bench $gemm --shape m=8,n=8,k=8 --max-samples 1"
+  "$RIDGE" $small --json "$folder/closed.jsonl" >&- 2>/dev/null
+  [ "$(wc -l <"$folder/closed.jsonl")" -eq 1 ] ||
+    { echo 'FAIL: with standard output closed, text went into the records'; failed=1; }
+  for target in - /dev/stdout; do
+    "$RIDGE" $small --json $target 2>"$folder/out" | "$RIDGE" report - >"$folder/piped" ||
+      { echo "FAIL: records to $target cannot be read from a pipe"; failed=1; }
+    grep -q h01_naive "$folder/piped" && grep -q '1 measured' "$folder/out" ||
+      { echo "FAIL: --json $target: no records, or no text on standard error"; failed=1; }
+  done
+}
+[ -e ./- ] && { echo 'FAIL: a file - was made'; failed=1; }
+
+# Two runs and one file, with a line that an earlier run cut short.
+printf '{"schema":"ridge' >"$folder/shared.jsonl"
+for run in 1 2; do
+  # shellcheck disable=SC2086
+  "$RIDGE" $small --seed $run --family 'gemm_*' --variant 'h*' --max-samples 2 --json "$folder/shared.jsonl" \
+    >"$folder/shared$run" 2>&1 &
+done
+wait
+expect 0 'measured again later' report "$folder/shared.jsonl"
+expected=$(cat "$folder"/shared[12] | grep -cE ' (ok|skip) ')
+[ "$(wc -l <"$folder/shared.jsonl")" -eq "$expected" ] ||
+  { echo "FAIL: two runs wrote $expected records, the file has others"; failed=1; }
+
+OMP_NUM_THREADS=100000 expect 2 'OMP_NUM_THREADS asks for 100000 threads' bench --device host
+for threads in 0 -3 abc 3 2,2; do
+  # shellcheck disable=SC2086
+  OMP_NUM_THREADS=$threads expect 0 '1 measured' $small
+done
 
 # A machine without a GPU says so; with one, this part has nothing to test.
 if [ "$("$RIDGE" doctor --profile)" = host ]; then

@@ -41,7 +41,7 @@ static const struct ridge_family family = {
     .work = no_work,
 };
 
-static enum { RIGHT, SLIGHTLY_WRONG, NOT_A_NUMBER, UNWRITTEN, BEFORE, BEHIND, MOVING } fault;
+static enum { RIGHT, SLIGHTLY_WRONG, NOT_A_NUMBER, UNWRITTEN, BEFORE, BEHIND, ON_INPUT, MOVING } fault;
 
 static int launch(const struct ridge_call *call)
 {
@@ -61,6 +61,8 @@ static int launch(const struct ridge_call *call)
         y[-1] = 0;
     if (fault == BEHIND)
         y[n] = 0;
+    if (fault == ON_INPUT)
+        ((float *)call->buffer[0])[n - 1] = 1000; /* after its use: the output is right */
     if (fault == MOVING && launches % 2)
         y[0] = nextafterf(y[0], 0);
     return 0;
@@ -117,6 +119,53 @@ static void test_guards(void **state)
     assert_non_null(strstr(before.text, "outside buffer y: 4 bytes before"));
     assert_false(behind.ok);
     assert_non_null(strstr(behind.text, "4 after"));
+}
+
+static void test_inputs_are_kept(void **state)
+{
+    (void)state;
+    assert_string_equal(check(ON_INPUT, false).text, "wrote into its inputs");
+}
+
+/* A variant's writes outside its outputs must not be found again under the next one's name. */
+static void test_damage_does_not_last(void **state)
+{
+    (void)state;
+    const struct ridge_variant variant = {.idea = "test", .kind = RIDGE_HOST, .launch = launch};
+    const struct ridge_entry entry = {"double", "h01_test", "", &family, &variant, NULL};
+    const struct ridge_device device = {.kind = RIDGE_HOST, .sms = 1};
+    const struct modes modes = MODES_DEFAULT;
+    struct problem problem;
+    struct ridge_error err;
+    struct check_result result;
+    const int64_t dim[RIDGE_MAX_AXES] = {1000};
+    assert_int_equal(problem_open(&problem, &device_host, &device, &family, dim, FILL_RANDOM, 0, 7, &err), RIDGE_OK);
+    assert_int_equal(problem_reference(&problem, NULL, &err), RIDGE_OK);
+    struct ridge_call call = {.dim = problem.dim, .buffer = problem.buffer, .device = &device};
+    struct device_task task = {&entry, &call, problem.bytes, &modes};
+    for (int i = BEFORE; i <= ON_INPUT; i++)
+        for (int again = 0; again < 2; again++) {
+            fault = again ? RIGHT : i;
+            assert_int_equal(problem_place(&problem, &variant, &err), RIDGE_OK);
+            assert_int_equal(problem_check(&problem, &task, &result, &err), RIDGE_OK);
+            assert_int_equal(result.ok, again);
+        }
+    problem_close(&problem);
+}
+
+static void test_impossible_counts(void **state)
+{
+    (void)state;
+    struct problem problem;
+    struct ridge_error err;
+    struct ridge_family none = family;
+    const struct ridge_device device = {.kind = RIDGE_HOST, .sms = 1};
+    const int64_t zero[RIDGE_MAX_AXES] = {0}, negative[RIDGE_MAX_AXES] = {-4};
+    none.axis[0].min = INT64_MIN;
+    assert_int_equal(problem_open(&problem, &device_host, &device, &none, zero, FILL_RANDOM, 0, 1, &err), RIDGE_INVALID);
+    assert_non_null(strstr(err.text, "buffer x would have 0 elements"));
+    assert_int_equal(problem_open(&problem, &device_host, &device, &none, negative, FILL_RANDOM, 0, 1, &err), RIDGE_INVALID);
+    assert_non_null(strstr(err.text, "buffer x would have -4 elements"));
 }
 
 static void test_moving_bits(void **state)
@@ -178,6 +227,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_right),          cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_guards),         cmocka_unit_test(test_moving_bits),
+        cmocka_unit_test(test_inputs_are_kept), cmocka_unit_test(test_damage_does_not_last),
+        cmocka_unit_test(test_impossible_counts),
         cmocka_unit_test(test_too_large),      cmocka_unit_test(test_fill_is_deterministic_and_modes_apply),
         cmocka_unit_test(test_fill_is_normal),
     };

@@ -287,6 +287,27 @@ static void a_full_disk_is_said(void **state)
     json_decref(record);
 }
 
+static void what_no_reader_would_take_is_not_written(void **state)
+{
+    (void)state;
+    struct record_writer writer;
+    struct ridge_error err = {""};
+    struct stat info;
+    json_t *record = json_loads(minimal, 0, NULL);
+    record_set(record, "variant.idea", NULL);
+    unlink(file);
+    assert_int_equal(record_writer_open(&writer, file, &err), RIDGE_OK);
+    assert_int_equal(record_writer_append(&writer, record, &err), RIDGE_INVALID);
+    assert_non_null(strstr(err.text, "variant.idea"));
+    record_set_string(record, "variant.idea", "foreign \xff\xe9"); /* not UTF-8, which JSON needs */
+    assert_true(record_is(record, "variant.idea", "foreign ??"));
+    assert_int_equal(record_writer_append(&writer, record, &err), RIDGE_OK);
+    record_writer_close(&writer);
+    assert_int_equal(stat(file, &info), 0);
+    assert_int_equal(record_writer_open(&writer, "", &err), RIDGE_ENVIRONMENT);
+    json_decref(record);
+}
+
 static void a_line_may_be_long(void **state)
 {
     (void)state;
@@ -363,6 +384,7 @@ int main(void)
         cmocka_unit_test(appending_mends_the_last_line),
         cmocka_unit_test(folders_are_made_and_refusals_say_why),
         cmocka_unit_test(a_full_disk_is_said),
+        cmocka_unit_test(what_no_reader_would_take_is_not_written),
         cmocka_unit_test(a_line_may_be_long),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -167,6 +167,57 @@ static void files_that_are_no_plugins(void **state)
     registry_close(&registry);
 }
 
+/* What plugin_faulty.c breaks when it is told to, and what the message must say. */
+static void tables_that_would_crash_are_refused(void **state)
+{
+    (void)state;
+    static const char *const faults[][2] = {
+        {"reference", "lacks its problem, reference or work"},
+        {"work", "lacks its problem, reference or work"},
+        {"problem", "lacks its problem, reference or work"},
+        {"no_axes", "no axes or too many"},
+        {"many_axes", "no axes or too many"},
+        {"axis_twice", "two axes of one name"},
+        {"axis_null", "an axis whose name"},
+        {"axis_dot", "an axis whose name"},
+        {"no_value", "an axis that no value fits"},
+        {"no_buffers", "no buffers or too many"},
+        {"many_buffers", "no buffers or too many"},
+        {"no_count", "a buffer without name or count"},
+        {"dtype", "unknown dtype, role or fill"},
+        {"fill", "but no fill"},
+        {"tolerance", "negative or NaN"},
+        {"tolerance_nan", "negative or NaN"},
+        {"no_presets", "lacks the shapes"},
+        {"preset_name", "a preset without name"},
+        {"level", "a preset without name, level"},
+        {"check_dims", "lacks the shapes"},
+        {"idea", "lacks its launch or its idea"},
+        {"launch", "lacks its launch or its idea"},
+        {"kind", "unknown kind"},
+        {"offset", "an offset beyond"},
+        {"variant", "lacks its family, label, file or variant"},
+        {"family_name", "../faulty"},
+        {"family_long", "at most 63"},
+        {"label_quote", "h01_it's"},
+        {"label_upper", "h01_Zeros"},
+        {"known_family", "other axes or buffers"},
+        {"entries", "without variants"},
+    };
+    struct registry registry;
+    struct ridge_error err;
+    assert_int_equal(registry_open(&registry, NULL), RIDGE_OK);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        setenv("RIDGE_TEST_FAULT", faults[i][0], 1);
+        if (load(&registry, "faulty", &err) != RIDGE_INVALID || !strstr(err.text, faults[i][1]))
+            fail_msg("%s: %s", faults[i][0], err.text);
+        assert_int_equal(registry.count, ridge_builtin_entry_count);
+    }
+    unsetenv("RIDGE_TEST_FAULT");
+    must_load(&registry, "faulty");
+    registry_close(&registry);
+}
+
 static void globs_choose_variants(void **state)
 {
     (void)state;
@@ -193,6 +244,7 @@ int main(void)
         cmocka_unit_test(another_abi_version_is_refused),
         cmocka_unit_test(a_taken_label_names_both_files),
         cmocka_unit_test(files_that_are_no_plugins),
+        cmocka_unit_test(tables_that_would_crash_are_refused),
         cmocka_unit_test(globs_choose_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,7 @@ static void bad_values_name_axis_value_and_rule(void **state)
         {"m=0x10", "m=0x10: not an integer"},
         {"m=99999999999999999999", "m=99999999999999999999: does not fit 64 bits"},
         {"m=-99999999999999999999", "does not fit 64 bits"},
+        {"m=0000000000000000000000000000000000000000000000000000000000000000016", "longer than any integer"},
         {"k=40", "k=40: k must be a multiple of 16"},
         {"k=8", "k=8: k must be in 16 to 1048576"},
         {"q=1", "no axis \"q\"; the axes are m n k"},

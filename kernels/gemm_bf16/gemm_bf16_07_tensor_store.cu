@@ -21,7 +21,7 @@ template <typename tile> static int start(const struct ridge_call *call, const s
                                 plan->arguments);
 }
 
-#define TILES(X) X(2, 256) X(3, 176) X(2, 192) X(2, 176) X(2, 144) X(2, 128)
+#define TILES(X) X(2, 256) X(3, 176) X(2, 192) X(2, 176) X(2, 144)
 
 #define BUILT(w, n) built_of<gemm_tile<w, n>>(),
 #define KERNEL(w, n) (const void *)gemm_schedule<gemm_tile<w, n>>,
@@ -63,29 +63,31 @@ static void order_tiles(const struct ridge_call *call, struct plan *plan)
              arguments->tensor_store ? "" : ", stored from registers");
 }
 
+static int prepare(struct ridge_call *call, struct plan *plan)
+{
+    plan->choice = gemm_choose(built, tiles, call->dim, call->device);
+    const struct gemm_choice *choice = &plan->choice;
+    const struct gemm_built *tile = &built[choice->tile];
+    const void *kernel = kernels[choice->tile];
+    if (gemm_encode(call, tile->rows / choice->cluster_columns, tile->columns / choice->cluster_rows,
+                    &plan->arguments.maps) ||
+        encode_output(call, plan))
+        return 1;
+    order_tiles(call, plan);
+    RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan->shared_bytes));
+    return gemm_limit_clusters(call, kernel, &plan->clusters, choice->cluster_rows * choice->cluster_columns,
+                               2 * tile->rows + 128, plan->shared_bytes);
+}
+
 static int setup(struct ridge_call *call, void **state)
 {
     struct plan *plan = (struct plan *)gemm_plan_new(call, sizeof *plan);
+    if (plan && prepare(call, plan)) {
+        free(plan);
+        plan = NULL;
+    }
     *state = plan;
-    if (!plan)
-        return 1;
-    plan->choice = gemm_choose(built, tiles, call->dim, call->device);
-    const struct gemm_built *tile = &built[plan->choice.tile];
-    if (gemm_encode(call, tile->rows / plan->choice.cluster_columns, tile->columns / plan->choice.cluster_rows,
-                    &plan->arguments.maps) ||
-        encode_output(call, plan))
-        goto failed;
-    order_tiles(call, plan);
-    if (ridge_cuda_status(call,
-                          cudaFuncSetAttribute(kernels[plan->choice.tile], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               plan->shared_bytes),
-                          __FILE__, __LINE__, "shared memory of a block"))
-        goto failed;
-    return 0;
-failed:
-    free(plan);
-    *state = NULL;
-    return 1;
+    return plan ? 0 : 1;
 }
 
 static int launch(const struct ridge_call *call)
@@ -119,7 +121,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_07_tensor_store = 
     .idea = "results go through shared memory to TMA stores that run under the next tile; the tile fits the shape",
     .source = "PTX ISA 9.0, 9.7.14.5.16 (stmatrix) and 9.7.9.25.5.3",
     .changes =
-        "a consumer is back at its next tile once its result is in shared memory; six tile shapes to choose from",
+        "a consumer is back at its next tile once its result is in shared memory; five tile shapes to choose from",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_unsupported,

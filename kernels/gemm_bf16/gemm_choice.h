@@ -140,7 +140,7 @@ static inline struct gemm_choice gemm_choose(const struct gemm_built *built, int
         best.stages = 0;
     }
     const int stages = gemm_stages(&built[best.tile], device->smem_optin_bytes);
-    if (best.stages < 1 || best.stages > stages)
+    if (best.stages < 2 || best.stages > stages) /* a stage is held until the next one is there */
         best.stages = stages;
     if (best.band < 1)
         best.band = gemm_band(&built[best.tile], &best, dim, device);

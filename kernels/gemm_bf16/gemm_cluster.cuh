@@ -74,22 +74,41 @@ static __device__ __forceinline__ void gemm_produce(const gemm_maps &maps, const
     }
 }
 
-/* Starts `kernel`, one cluster for `size` SMs and no more than there are places in `order`. */
-template <typename... parameters, typename... arguments>
-static int gemm_launch_clusters(const struct ridge_call *call, void (*kernel)(parameters...), int clusters, int size,
-                                int threads, int shared_bytes, arguments... values)
+static inline cudaLaunchConfig_t gemm_cluster_config(const struct ridge_call *call, int clusters, int size, int threads,
+                                                     int shared_bytes, cudaLaunchAttribute *attribute)
 {
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = (unsigned)size;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    attribute->id = cudaLaunchAttributeClusterDimension;
+    attribute->val.clusterDim.x = (unsigned)size;
+    attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)(clusters * size));
     config.blockDim = dim3((unsigned)threads);
     config.dynamicSmemBytes = (size_t)shared_bytes;
     config.stream = ridge_stream(call);
-    config.attrs = &attribute;
+    config.attrs = attribute;
     config.numAttrs = 1;
+    return config;
+}
+
+/* *clusters is lowered to what the chip holds at one time: a GPC with an odd number of CTAs free leaves one unused. */
+static inline int gemm_limit_clusters(const struct ridge_call *call, const void *kernel, int *clusters, int size,
+                                      int threads, int shared_bytes)
+{
+    cudaLaunchAttribute attribute = {};
+    const cudaLaunchConfig_t config = gemm_cluster_config(call, *clusters, size, threads, shared_bytes, &attribute);
+    int resident = 0;
+    RIDGE_CUDA(call, cudaOccupancyMaxActiveClusters(&resident, kernel, &config));
+    if (resident > 0 && resident < *clusters)
+        *clusters = resident;
+    return 0;
+}
+
+template <typename... parameters, typename... arguments>
+static int gemm_launch_clusters(const struct ridge_call *call, void (*kernel)(parameters...), int clusters, int size,
+                                int threads, int shared_bytes, arguments... values)
+{
+    cudaLaunchAttribute attribute = {};
+    const cudaLaunchConfig_t config = gemm_cluster_config(call, clusters, size, threads, shared_bytes, &attribute);
     return ridge_cuda_status(call, cudaLaunchKernelEx(&config, kernel, values...), __FILE__, __LINE__, "launch");
 }
 

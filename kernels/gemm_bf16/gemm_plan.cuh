@@ -6,7 +6,7 @@
 #include "kernels/gemm_bf16/gemm_tile.cuh"
 #include "kernels/support/launch.cuh"
 #include "kernels/support/tensor_map.h"
-#include "kernels/support/tile_order.cuh"
+#include "kernels/support/tile_order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -32,7 +32,7 @@ static __device__ __forceinline__ int gemm_warpgroup()
     return __shfl_sync(~0u, threadIdx.x / 128, 0);
 }
 
-static __device__ __forceinline__ int gemm_blocks(int k)
+static __host__ __device__ __forceinline__ int gemm_blocks(int k)
 {
     return (k + gemm_depth - 1) / gemm_depth;
 }

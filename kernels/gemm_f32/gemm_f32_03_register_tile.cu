@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_f32/gemm_f32_tile.cuh"
 
+typedef tile_shape<128, 128, 8, 8, 8> tile;
+
 enum {
-    THREADS = 256,
-    TILE_K = 8,
-    PITCH = TILE_M + 4, /* 4 k's apart is 16 banks apart: the transposing stores of a warp hit 32 banks */
+    TILE_K = tile::k,
+    PITCH = tile::m + 4, /* 4 k's apart is 16 banks apart: the transposing stores of a warp hit 32 banks */
 };
 
 /* Both operands transposed: [k][row], so that a thread reads its 8 rows of one k as two 16-byte words. */
@@ -29,12 +30,12 @@ static __device__ __forceinline__ float4 load_four(const float *row, bool inside
     return value;
 }
 
-static __device__ __forceinline__ void store_transposed(float (*tile)[PITCH], int row, int k, float4 value)
+static __device__ __forceinline__ void store_transposed(float (*to)[PITCH], int row, int k, float4 value)
 {
-    tile[k][row] = value.x;
-    tile[k + 1][row] = value.y;
-    tile[k + 2][row] = value.z;
-    tile[k + 3][row] = value.w;
+    to[k][row] = value.x;
+    to[k + 1][row] = value.y;
+    to[k + 2][row] = value.z;
+    to[k + 3][row] = value.w;
 }
 
 /* Rows base..base+3 and base+apart..base+apart+3 of one k. */
@@ -46,14 +47,14 @@ static __device__ __forceinline__ void read_eight(const float *row, int base, in
 
 /* Warps 2 x 4, each 64 x 32 outputs, each thread two by two pieces of 4 x 4. vector: k % 4 == 0. */
 template <bool vector>
-static __global__ void __launch_bounds__(THREADS, vector ? 2 : 1)
+static __global__ void __launch_bounds__(tile::threads, vector ? 2 : 1)
     gemm_f32_register_tile(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ d, int m,
                            int n, int k, int tiles_m, int tiles_n)
 {
     __shared__ __align__(16) stage stages[2];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int row0, column0;
-    tile_origin(tiles_m, tiles_n, &row0, &column0);
+    tile_origin<tile>(tiles_m, tiles_n, &row0, &column0);
 
     const int load_row = threadIdx.x / 2, load_k = threadIdx.x % 2 * 4;
     const bool a_inside = row0 + load_row < m, b_inside = column0 + load_row < n;
@@ -102,16 +103,10 @@ static __global__ void __launch_bounds__(THREADS, vector ? 2 : 1)
                        make_float4(sum[r][c], sum[r][c + 1], sum[r][c + 2], sum[r][c + 3]));
 }
 
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    (void)device;
-    tile_work(dim, TILE_K, 8, 8, work);
-}
-
 static int launch(const struct ridge_call *call)
 {
     const bool vector = call->dim[2] % 4 == 0;
-    return tile_launch(call, vector ? gemm_f32_register_tile<true> : gemm_f32_register_tile<false>, THREADS, 0);
+    return tile_launch<tile>(call, vector ? gemm_f32_register_tile<true> : gemm_f32_register_tile<false>, 0);
 }
 
 extern "C" const struct ridge_variant ridge_variant_gemm_f32_03_register_tile = {
@@ -120,7 +115,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_f32_03_register_tile = 
     .changes = "16 words from shared memory feed 64 FMA instead of 2 feeding one; loads of the next tile overlap",
     .kind = RIDGE_CUDA,
     .min_cc = 80,
-    .issued = issued,
+    .issued = tile_work<tile>,
     .launch = launch,
     .kernel = (const void *)gemm_f32_register_tile<true>,
 };

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Order of tiles, and the choice of tile, cluster and stages for a shape. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/gemm_bf16/gemm_choice.h"
+#include "kernels/support/tile_order.h"
+
+static const struct ridge_device h200 = {
+    .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
+
+static const struct gemm_built built[] = {
+    {128, 256, 384 * 128, 32768}, {192, 176, 368 * 128, 33792}, {128, 144, 272 * 128, 18432}};
+
+static void every_tile_once(void **state)
+{
+    (void)state;
+    for (int rows = 1; rows <= 9; rows++)
+        for (int columns = 1; columns <= 7; columns++)
+            for (int band = 1; band <= rows; band++) {
+                const struct tile_order order = {rows, columns, band};
+                unsigned char seen[9][7] = {{0}};
+                for (int i = 0; i < tile_count(order); i++) {
+                    const struct tile_place place = tile_at(order, i);
+                    assert_in_range(place.row, 0, rows - 1);
+                    assert_in_range(place.column, 0, columns - 1);
+                    assert_int_equal(seen[place.row][place.column]++, 0);
+                }
+            }
+}
+
+static void bands_go_column_by_column(void **state)
+{
+    (void)state;
+    const struct tile_order order = {5, 3, 2};
+    static const int expected[][2] = {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}, {2, 0}};
+    for (int i = 0; i < 7; i++) {
+        assert_int_equal(tile_at(order, i).row, expected[i][0]);
+        assert_int_equal(tile_at(order, i).column, expected[i][1]);
+    }
+    assert_int_equal(tile_at(order, 13).row, 4); /* the last band is one row */
+    assert_int_equal(tile_at(order, 13).column, 1);
+}
+
+static void tile_fits_the_shape(void **state)
+{
+    (void)state;
+    unsetenv("RIDGE_GEMM_PLAN");
+    const int64_t wide[] = {4096, 4096, 7168}, narrow[] = {4096, 576, 7168}, odd[] = {4096, 2112, 7168};
+    struct gemm_choice choice = gemm_choose(built, 3, wide, &h200);
+    assert_int_equal(choice.tile, 0);
+    assert_int_equal(choice.cluster_rows * choice.cluster_columns, 2);
+    assert_int_equal(choice.stages, 4);
+    assert_int_equal(choice.band, 8); /* 2048 x 2048 in flight */
+    choice = gemm_choose(built, 3, narrow, &h200);
+    assert_int_equal(choice.tile, 2); /* 128 tiles are one wave */
+    choice = gemm_choose(built, 3, odd, &h200);
+    assert_int_equal(choice.tile, 1); /* 22 x 12 tiles are two waves */
+}
+
+static void choice_fits_the_chip(void **state)
+{
+    (void)state;
+    unsetenv("RIDGE_GEMM_PLAN");
+    static const int64_t size[] = {1, 8, 100, 129, 4096, 1 << 20};
+    for (int i = 0; i < 6 * 6 * 6; i++) {
+        const int64_t dim[] = {size[i % 6], size[i / 6 % 6], size[i / 36]};
+        const struct gemm_choice choice = gemm_choose(built, 3, dim, &h200);
+        const struct gemm_built *tile = &built[choice.tile];
+        assert_in_range(choice.stages, 3, GEMM_MAX_STAGES);
+        assert_true(choice.stages * (tile->stage_bytes + GEMM_BARRIER_BYTES) + tile->fix_bytes <=
+                    h200.smem_optin_bytes);
+        assert_in_range(choice.band, 1, (dim[0] + tile->rows - 1) / tile->rows);
+    }
+    const int64_t dim[] = {4096, 4096, 4096};
+    assert_true(gemm_choose(built, 3, dim, &(struct ridge_device){.kind = RIDGE_HOST}).band >= 1);
+}
+
+static void plan_can_be_forced(void **state)
+{
+    (void)state;
+    const int64_t dim[] = {4096, 4096, 7168};
+    setenv("RIDGE_GEMM_PLAN", "128x144:2x2:3:5:400", 1);
+    struct gemm_choice choice = gemm_choose(built, 3, dim, &h200);
+    assert_int_equal(choice.tile, 2);
+    assert_int_equal(choice.cluster_rows * 10 + choice.cluster_columns, 22);
+    assert_int_equal(choice.stages, 3);
+    assert_int_equal(choice.band, 5);
+    assert_int_equal(choice.stagger_ns, 400);
+    setenv("RIDGE_GEMM_PLAN", "192x176:8x1:0:0", 1); /* slices of 22 rows are no whole swizzle atoms */
+    assert_int_equal(gemm_choose(built, 3, dim, &h200).tile, 0);
+    setenv("RIDGE_GEMM_PLAN", "256x256:1x1:0:0", 1); /* not compiled */
+    assert_int_equal(gemm_choose(built, 3, dim, &h200).tile, 0);
+    unsetenv("RIDGE_GEMM_PLAN");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_tile_once),     cmocka_unit_test(bands_go_column_by_column),
+        cmocka_unit_test(tile_fits_the_shape), cmocka_unit_test(choice_fits_the_chip),
+        cmocka_unit_test(plan_can_be_forced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
