@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reports/bound_chart.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -22,7 +23,10 @@ void bound_chart_name(const struct report *report, const struct report_device *d
     size_t before = 0;
     for (const struct report_device *d = report->device; d < device; d++)
         before += d->host == device->host;
-    snprintf(buf, bytes, "bound_%s%s", family->name, device->host ? "_host" : "");
+    snprintf(buf, bytes, "bound_%.100s%s", family->name, device->host ? "_host" : "");
+    for (char *c = buf; *c; c++) /* a name in a record must not become another folder's */
+        if (!isalnum((unsigned char)*c) && *c != '_' && *c != '-')
+            *c = '-';
     size_t used = strlen(buf);
     if (before)
         snprintf(buf + used, bytes - used, "_%zu", before + 1);

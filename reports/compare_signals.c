@@ -91,7 +91,8 @@ void compare_signals(struct pair *pair, double threshold)
         add_note(pair, "issued work differs");
     if (!same_text(pair, "variant.note")) {
         launch = true;
-        add_note(pair, "setup chose \"%s\"", record_string(pair->now, "variant.note"));
+        const char *note = record_string(pair->now, "variant.note");
+        add_note(pair, "setup chose \"%s\"", note ? note : "");
     }
     launch |= note_change(pair, "variant.build.registers", "registers");
     launch |= note_change(pair, "variant.build.spill_bytes", "spill bytes");

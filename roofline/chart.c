@@ -47,9 +47,15 @@ void time_text(double seconds, char *text, size_t bytes)
     scaled_text(seconds * 1e9, "s", prefix, 4, text, bytes);
 }
 
+/* A number outside is a mistake in a record, and an axis that reaches it shows nothing else. */
+static bool on_paper(double value)
+{
+    return value > 1e-30 && value < 1e30;
+}
+
 static void add_roof(struct chart *chart, const char *name, double rate, bool slanted, bool measured)
 {
-    if (!(rate > 0) || chart->roofs == CHART_ROOFS)
+    if (!on_paper(rate) || chart->roofs == CHART_ROOFS)
         return;
     struct chart_roof *roof = &chart->roof[chart->roofs++];
     char text[32];
@@ -100,7 +106,7 @@ static void add_memory_roofs(struct chart *chart, enum level level, const struct
 
 static bool drawable(const struct point *p, enum level level)
 {
-    return p->useful_flop > 0 && p->level[level].useful_bytes > 0;
+    return on_paper(p->useful_flop / p->level[level].useful_bytes) && on_paper(p->useful_flop / p->time_s);
 }
 
 static bool uses(const struct point_list *points, enum level level, const char *key)
@@ -159,7 +165,7 @@ static void measured_entry(struct chart *chart, const struct point *p, enum leve
     bool counted = p->level[level].counted, differs = point_differs(p, level);
     entry->main = (struct chart_mark){counted && !differs ? MARK_COUNTED : MARK_MODEL,
                                       p->useful_flop / p->level[level].useful_bytes, p->useful_flop / p->time_s};
-    if (differs && p->issued_flop > 0 && p->level[level].issued_bytes > 0)
+    if (differs && on_paper(p->issued_flop / p->level[level].issued_bytes) && on_paper(p->issued_flop / p->time_s))
         entry->second = (struct chart_mark){counted ? MARK_ISSUED_COUNTED : MARK_ISSUED_MODEL,
                                             p->issued_flop / p->level[level].issued_bytes, p->issued_flop / p->time_s};
     struct bound bound = record_bound(p->record, merged);
@@ -224,13 +230,14 @@ static void elsewhere_entry(struct chart *chart, const struct point *p, enum lev
         rate_text(entry->main.y, "FLOP/s", entry->note, sizeof entry->note);
         return;
     }
-    if (!(placed.floor_s > 0))
+    if (!on_paper(p->useful_flop / placed.floor_s))
         return;
     struct chart_entry *entry = add_entry(chart, p);
     struct projected projected = project(p->record, source, &target->specified);
     entry->main = (struct chart_mark){MARK_PLACED, x, p->useful_flop / placed.floor_s};
     rate_text(entry->main.y, "FLOP/s", entry->value, sizeof entry->value);
-    if (!(projected.seconds > 0))
+    if (!on_paper(p->useful_flop / projected.seconds) || !on_paper(p->useful_flop / projected.high_s) ||
+        !on_paper(p->useful_flop / projected.low_s))
         return;
     char text[32];
     entry->second = entry->main;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* memmem */
 #include "roofline/plot.h"
 
 #include <errno.h>
@@ -14,6 +15,7 @@
 extern char **environ;
 
 enum { KEY_PX = 625, MARGIN_LEFT = 100, MARGIN_TOP = 106, MARGIN_BOTTOM = 70, PLOT_WIDTH = 900, LEAST_HEIGHT = 860 };
+enum { MOST_HEIGHT = 16000 }; /* cairo draws nothing above 32767 */
 
 double pixel_x(const struct canvas *c, double x)
 {
@@ -82,7 +84,7 @@ int plot_script(const struct chart *chart, FILE *out, struct ridge_error *err)
         return ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for a plot");
     c->out = out;
     c->width = MARGIN_LEFT + PLOT_WIDTH + KEY_PX;
-    c->height = fmax(LEAST_HEIGHT, key_height(chart) + MARGIN_TOP + MARGIN_BOTTOM);
+    c->height = fmin(fmax(LEAST_HEIGHT, key_height(chart) + MARGIN_TOP + MARGIN_BOTTOM), MOST_HEIGHT);
     c->layout.area = (struct box){MARGIN_LEFT, MARGIN_BOTTOM, MARGIN_LEFT + PLOT_WIDTH, c->height - MARGIN_TOP};
 
     fprintf(out, "# Draws %s.svg and %s.png. Data are in the file: gnuplot %s.gp\n", chart->stem, chart->stem,
@@ -118,6 +120,35 @@ bool plot_has_gnuplot(void)
     }
     free(folders);
     return found;
+}
+
+/* gnuplot says nothing and returns 0 when the disk is full, so a picture is looked at: does its end tell that it is one?
+ */
+static bool is_whole(const char *path, const char *ending)
+{
+    char tail[64] = "";
+    FILE *file = fopen(path, "r");
+    bool whole = false;
+    if (file && fseek(file, 0, SEEK_END) == 0) {
+        long size = ftell(file), from = size > (long)sizeof tail ? size - (long)sizeof tail : 0;
+        size_t bytes = fseek(file, from, SEEK_SET) == 0 ? fread(tail, 1, sizeof tail, file) : 0;
+        whole = memmem(tail, bytes, ending, strlen(ending)) != NULL;
+    }
+    if (file)
+        fclose(file);
+    return whole;
+}
+
+static int check_pictures(const char *folder, const char *stem, struct ridge_error *err)
+{
+    static const char *const kind[][2] = {{"svg", "</svg>"}, {"png", "IEND"}};
+    char path[4096];
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        snprintf(path, sizeof path, "%s/%s.%s", folder, stem, kind[i][0]);
+        if (!is_whole(path, kind[i][1]))
+            return ridge_fail(err, RIDGE_ENVIRONMENT, "%.400s: gnuplot did not finish it; is the disk full?", path);
+    }
+    return RIDGE_OK;
 }
 
 static int draw(const char *folder, const char *stem, struct ridge_error *err)
@@ -167,6 +198,8 @@ int plot_draw(const struct chart *chart, const char *folder, bool *drawn, struct
     }
     if (plot_has_gnuplot()) {
         status = draw(folder, chart->stem, err);
+        if (status == RIDGE_OK)
+            status = check_pictures(folder, chart->stem, err);
         *drawn = status == RIDGE_OK;
     }
 out:

@@ -93,6 +93,12 @@ void draw_key(struct canvas *c, const struct chart *chart)
             put_label(c, e->family, left, y, "left", 0, "Bold,14", colour(e));
             y -= ROW_PX;
         }
+        if (y < c->layout.area.y0) { /* a picture may not be as high as thousands of lines */
+            char more[64];
+            snprintf(more, sizeof more, "... and %zu more", chart->entries - i);
+            put_label(c, more, left, y, "left", 0, ",13", "#222222");
+            break;
+        }
         char number[24], name[NAME_CHARS + 4];
         snprintf(number, sizeof number, "%zu", i + 1);
         if (strlen(e->name) > NAME_CHARS)
@@ -161,9 +167,12 @@ static int rows_of(FILE *out, const struct chart *chart, int family, enum mark m
             continue;
         rows++;
         bool interval = m == &e->main && e->high > 0;
-        if (out)
-            fprintf(out, "%.6g %.6g %.6g %.6g # %zu %s\n", m->x, m->y, interval ? e->low : m->y,
-                    interval ? e->high : m->y, i + 1, e->name);
+        if (!out)
+            continue;
+        fprintf(out, "%.6g %.6g %.6g %.6g # %zu ", m->x, m->y, interval ? e->low : m->y, interval ? e->high : m->y,
+                i + 1);
+        put_quoted(out, e->name);
+        fputc('\n', out);
     }
     return rows;
 }

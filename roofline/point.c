@@ -160,34 +160,42 @@ static void describe_mode(const json_t *record, char *text, size_t bytes)
     }
 }
 
-static bool same(const json_t *a, const json_t *b, const char *path)
+static bool same_label(const struct point *p, const struct point *q)
 {
-    const char *x = record_string(a, path), *y = record_string(b, path);
-    return x && y && strcmp(x, y) == 0;
+    return strcmp(p->family, q->family) == 0 && strcmp(p->label, q->label) == 0;
 }
 
-/* A label is enough for a reader unless two points of the family share it. */
+/* A label is enough for a reader unless two points of the family share it; those are adjacent. */
+static void name_label(struct point *begin, const struct point *end)
+{
+    json_t *shapes = json_object(); /* {shape: points of it} */
+    for (struct point *p = begin; p < end; p++) {
+        const char *shape = record_string(p->record, "shape.name");
+        json_int_t before = json_integer_value(json_object_get(shapes, shape));
+        json_object_set_new(shapes, shape, json_integer(before + 1));
+    }
+    for (struct point *p = begin; p < end; p++) {
+        const char *shape = record_string(p->record, "shape.name");
+        char modes[96] = "";
+        if (json_integer_value(json_object_get(shapes, shape)) > 1)
+            describe_mode(p->record, modes, sizeof modes);
+        bool several = json_object_size(shapes) > 1;
+        snprintf(p->name, sizeof p->name, "%s%s%s%s", p->label, several ? " " : "", several ? shape : "", modes);
+    }
+    json_decref(shapes);
+}
+
 static void name_points(struct point_list *list)
 {
+    struct point *all = list->point;
+    for (size_t begin = 0, end; begin < list->count; begin = end) {
+        for (end = begin + 1; end < list->count && same_label(&all[begin], &all[end]); end++)
+            ;
+        name_label(&all[begin], &all[end]);
+    }
     for (size_t i = 0; i < list->count; i++) {
-        struct point *p = &list->point[i];
-        bool shape = false, mode = false;
-        for (size_t j = 0; j < list->count; j++) {
-            const struct point *q = &list->point[j];
-            if (i == j || strcmp(p->family, q->family) != 0 || strcmp(p->label, q->label) != 0)
-                continue;
-            if (same(p->record, q->record, "shape.name"))
-                mode = true;
-            else
-                shape = true;
-        }
-        char modes[96] = "";
-        if (mode)
-            describe_mode(p->record, modes, sizeof modes);
-        const char *name = record_string(p->record, "shape.name");
-        snprintf(p->name, sizeof p->name, "%s%s%s%s", p->label, shape ? " " : "", shape && name ? name : "", modes);
-        p->family_index = i == 0 ? 0 : p[-1].family_index + (strcmp(p->family, p[-1].family) != 0);
-        list->families = p->family_index + 1;
+        all[i].family_index = i == 0 ? 0 : all[i - 1].family_index + (strcmp(all[i].family, all[i - 1].family) != 0);
+        list->families = all[i].family_index + 1;
     }
 }
 

@@ -52,6 +52,8 @@ only_gpu | sed 's/"driver": "580[^"]*"/"driver": "570.86"/' >"$dir/branch.jsonl"
 expect 4 "driver branch 580 against 570" "$ridge" compare "$base" "$dir/branch.jsonl"
 only_gpu | sed 's/GPU-0[^"]*/GPU-1/' >"$dir/unit.jsonl"
 expect 0 "another unit of NVIDIA H200" "$ridge" compare "$base" "$dir/unit.jsonl"
+only_gpu | sed 's/"idea":/"note": "algorithm 7", "idea":/' >"$dir/noted.jsonl"
+expect 0 'setup chose ""' "$ridge" compare "$dir/noted.jsonl" "$base"
 : >"$dir/empty.jsonl"
 expect 4 "nothing to compare" "$ridge" compare "$base" "$dir/empty.jsonl"
 

@@ -51,6 +51,12 @@ printf '#!/bin/sh\nexit 3\n' >"$work/bin/gnuplot"
 chmod +x "$work/bin/gnuplot"
 expect 4 "gnuplot failed" env PATH="$work/bin:$PATH" "$RIDGE" roofline "$h200" --out "$work/later"
 
+# So is one that says nothing on a full disk.
+printf '#!/bin/sh\nexit 0\n' >"$work/bin/gnuplot"
+expect 4 "gnuplot did not finish it" env PATH="$work/bin:$PATH" "$RIDGE" roofline "$h200" --out "$work/later"
+printf '#!/bin/sh\nkill -9 $$\n' >"$work/bin/gnuplot"
+expect 4 "gnuplot failed" env PATH="$work/bin:$PATH" "$RIDGE" roofline "$h200" --out "$work/later"
+
 expect 0 "tensor cores BF16" "$RIDGE" ceilings "$h200"
 expect 0 "4058" "$RIDGE" ceilings "$h200" # FLOP per clock and SM of n = 256
 for command in roofline ceilings; do
@@ -68,6 +74,31 @@ if command -v gnuplot >/dev/null; then
     grep -q 'Nothing here was measured on NVIDIA H20' "$work/it's here/roofline_h20_placed_hbm.svg" ||
         fail "the plot of another device does not say so"
     head -c 8 "$work/it's here/roofline_host_hbm.png" | grep -q PNG || fail "the PNG is none"
+    # Names in records are text, whatever is in them: no commands, no other folders.
+    evil="x\\\\nEOD\\\\nsystem 'touch pwned'\\\\n\`touch pwned\`{}^_@~%s'"
+    grep '"gemm_f32"' "$h200" | sed "s|\"label\":\"|&$evil|; s|\"family\":\"|&../../$evil|; s|\"name\":\"|&$evil|g;
+        s|\"profile\":\"|&../|" >"$work/evil.jsonl"
+    mkdir "$work/in" "$work/in/side"
+    (cd "$work/in/side" && expect 0 "roofline_" "$RIDGE" roofline "$work/evil.jsonl" --device h20 &&
+        expect 0 "report.md" "$RIDGE" report "$work/evil.jsonl" --out . && exit $failed) || failed=1
+    [ -z "$(find "$work/in" -name pwned)" ] || fail "a name in a record was run as a command"
+    [ "$(ls "$work/in")" = side ] || fail "a name in a record chose the folder"
+    # Work and times that no machine has: such points are left out, and nothing runs forever.
+    for value in 1e-300 1e300; do
+        for key in flop_fp32 bytes_hbm_read median_ns; do
+            grep '"gemm_f32"' "$h200" | sed "s|\"$key\":[0-9.e+]*|\"$key\":$value|g" >"$work/absurd.jsonl"
+            expect 0 "H200: measured" timeout 60 "$RIDGE" roofline "$work/absurd.jsonl" --device h20 --out "$work/absurd"
+        done
+    done
+    # More points than a picture has room for.
+    grep -m1 '"gemm_f32"' "$h200" >"$work/one.jsonl"
+    for number in $(seq 900); do
+        sed "s/\"label\":\"[^\"]*\"/\"label\":\"01_v$number\"/; s/\"name\":\"gemm_f32_[^\"]*\"/\"name\":\"gemm_f32_01_v$number\"/" \
+            "$work/one.jsonl"
+    done >"$work/many.jsonl"
+    mkdir "$work/none"
+    expect 0 "gnuplot is not on PATH" env PATH="$work/none" "$RIDGE" roofline "$work/many.jsonl" --out "$work/many"
+    grep -q "and [0-9]* more" "$work/many/roofline_h200-sxm_hbm.gp" || fail "the key does not say what it left out"
     # A script drawn later gives the same picture.
     (cd "$work/later" && gnuplot roofline_h200-sxm_hbm.gp) || fail "a script does not draw by itself"
     cmp -s "$work/later/roofline_h200-sxm_hbm.svg" "$work/it's here/roofline_h200-sxm_hbm.svg" ||
