@@ -43,7 +43,7 @@ int records_read(const char *path, record_each each, void *ctx, bool *partial, s
         bool ended = text[bytes - 1] == '\n';
         status = read_line(path, text, (size_t)bytes - ended, ended, line, each, ctx, &cut, err);
     }
-    if (!status && ferror(file))
+    if (!status && !feof(file)) /* an error, or no memory for a line */
         status = ridge_fail(err, RIDGE_INVALID, "%s: %s", path, strerror(errno));
     free(text);
     if (!standard)

@@ -187,7 +187,7 @@ static int finish(const struct bench *b, struct ridge_error *err)
 int cmd_bench(int argc, char **argv, struct ridge_error *err)
 {
     static const struct argp_option options[] = {
-        {"json", 'j', "FILE", 0, "append one record a line", 4},
+        {"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4},
         {"group", 'g', "GROUP", 0, "counters to gather: roofline (default), another metric group, or none", 4},
         {"list", 'n', NULL, 0, "say what would run, and stop", 4},
         {0},

@@ -146,7 +146,7 @@ static int check_all(struct checking *c, struct ridge_error *err)
 
 int cmd_check(int argc, char **argv, struct ridge_error *err)
 {
-    static const struct argp_option options[] = {{"json", 'j', "FILE", 0, "append one record a line", 4}, {0}};
+    static const struct argp_option options[] = {{"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4}, {0}};
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
     const struct argp argp = {options, parse, NULL, "Checks variants on small shapes, random and hard inputs.", children,
                               NULL, NULL};

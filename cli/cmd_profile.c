@@ -92,7 +92,7 @@ int cmd_profile(int argc, char **argv, struct ridge_error *err)
 {
     static const struct argp_option options[] = {
         {"group", 'g', "GROUP", 0, "roofline (default), memory, tensor, stalls, instructions, or a JSON file", 4},
-        {"json", 'j', "FILE", 0, "append one record a line", 4},
+        {"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4},
         {0},
     };
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {&session_mode_argp, 0, NULL, 2}, {0}};

@@ -112,6 +112,13 @@ hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hosti
 }
 [ -e ./- ] && { echo 'FAIL: a file - was made'; failed=1; }
 
+# A line for which there is no memory is not the end of the file. (The sanitizers need more than any limit.)
+if ! grep -q __asan_init "$RIDGE"; then
+  (ulimit -v 400000 && head -c 600000000 /dev/zero | "$RIDGE" report - >"$folder/out" 2>&1)
+  code=$?
+  [ $code -eq 2 ] && grep -q memory "$folder/out" || { echo "FAIL: a line larger than memory: exit $code"; failed=1; }
+fi
+
 # Two runs and one file, with a line that an earlier run cut short.
 printf '{"schema":"ridge' >"$folder/shared.jsonl"
 for run in 1 2; do
