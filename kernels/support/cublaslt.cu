@@ -110,6 +110,8 @@ static int describe_operation(struct ridge_call *call, cudaDataType_t type, cuda
     const uint64_t m = (uint64_t)call->dim[0], n = (uint64_t)call->dim[1], k = (uint64_t)call->dim[2];
     const cublasOperation_t transposed = CUBLAS_OP_T;
     const uint64_t workspace_bytes = WORKSPACE_BYTES;
+    /* Split-k partial sums stay FP32: summed in the output's type, they miss the tolerance of FP32 accumulation. */
+    const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     CUBLASLT(call, cublasLtCreate, &gemm->handle);
     CUBLASLT(call, cublasLtMatmulDescCreate, &gemm->operation, CUBLAS_COMPUTE_32F, CUDA_R_32F);
     CUBLASLT(call, cublasLtMatmulDescSetAttribute, gemm->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
@@ -120,6 +122,8 @@ static int describe_operation(struct ridge_call *call, cudaDataType_t type, cuda
     CUBLASLT(call, cublasLtMatmulPreferenceCreate, &gemm->preference);
     CUBLASLT(call, cublasLtMatmulPreferenceSetAttribute, gemm->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
              &workspace_bytes, sizeof workspace_bytes);
+    CUBLASLT(call, cublasLtMatmulPreferenceSetAttribute, gemm->preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+             &reductions, sizeof reductions);
     return 0;
 }
 
