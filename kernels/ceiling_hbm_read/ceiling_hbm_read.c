@@ -34,8 +34,8 @@ static const struct ridge_shape shapes[] = {
     {.name = "64MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {INT64_C(64) << 20}},
     {.name = "256MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {INT64_C(256) << 20}},
     {.name = "1GiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {INT64_C(1) << 30}},
-    {.name = "4GiB", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {INT64_C(4) << 30}},
-    {.name = "16GiB", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {INT64_C(16) << 30}},
+    {.name = "4GiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {INT64_C(4) << 30}},
+    {.name = "16GiB", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {INT64_C(16) << 30}},
 };
 
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {

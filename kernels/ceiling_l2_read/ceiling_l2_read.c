@@ -36,9 +36,9 @@ static void work(const int64_t *dim, struct ridge_work *work)
 #define UNIT (INT64_C(132) << 16)
 static const struct ridge_shape shapes[] = {
     {.name = "8MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {UNIT, 1200}},
-    {.name = "17MiB", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {2 * UNIT, 600}},
+    {.name = "17MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {2 * UNIT, 600}},
     {.name = "25MiB", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {3 * UNIT, 400}},
-    {.name = "33MiB", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {4 * UNIT, 300}},
+    {.name = "33MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {4 * UNIT, 300}},
     {.name = "41MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {5 * UNIT, 240}},
     {.name = "50MiB", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {6 * UNIT, 200}},
 };
