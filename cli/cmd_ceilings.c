@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
+#include "cli/inputs.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +13,7 @@
 
 struct ceilings_args {
     const char *device;
-    char **path;
-    int paths;
+    struct inputs inputs;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -25,15 +23,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'd':
         args->device = arg;
         return 0;
-    case ARGP_KEY_ARGS:
-        args->path = state->argv + state->next;
-        args->paths = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "RECORDS is missing: name at least one record file");
-        return EINVAL;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_parse(key, state, &args->inputs);
     }
 }
 
@@ -206,9 +197,9 @@ static int run(const struct ceilings_args *args, struct ridge_error *err)
     struct record_list list = {0};
     int status = args->device ? device_spec_load(args->device, &asked, err) : RIDGE_OK;
     if (!status)
-        status = record_list_read(&list, (const char *const *)args->path, (size_t)args->paths, err);
+        status = record_list_read(&list, (const char *const *)args->inputs.path, (size_t)args->inputs.paths, err);
     if (!status && list.count == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "%s: no records", args->path[0]);
+        status = ridge_fail(err, RIDGE_INVALID, "%s: no records", args->inputs.path[0]);
     if (!status && list.notes[0])
         printf("note: %s\n", list.notes);
     for (size_t i = 0, printed = 0; i < list.count && !status; i++) {

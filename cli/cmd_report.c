@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
+#include "cli/inputs.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "bench/record.h"
 #include "reports/bound_chart.h"
@@ -14,8 +12,7 @@
 
 struct report_args {
     const char *out, *device;
-    char **path;
-    int paths;
+    struct inputs inputs;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -28,32 +25,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'd':
         args->device = arg;
         return 0;
-    case ARGP_KEY_ARGS:
-        args->path = state->argv + state->next;
-        args->paths = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "RECORDS is missing: name at least one record file");
-        return EINVAL;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_parse(key, state, &args->inputs);
     }
-}
-
-static int make_folder(const char *path, struct ridge_error *err)
-{
-    struct stat info;
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: %s", path, strerror(errno));
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: not a folder", path);
-    return RIDGE_OK;
 }
 
 static int write_report(const struct report *report, const char *dir, struct ridge_error *err)
 {
     char note[9000];
-    int status = make_folder(dir, err);
+    int status = inputs_make_folder(dir, err);
     if (!status)
         status = bound_chart_draw(report, dir, note, sizeof note, err);
     if (!status)
@@ -87,7 +67,7 @@ int cmd_report(int argc, char **argv, struct ridge_error *err)
     struct report report = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         return ridge_fail(err, RIDGE_INVALID, "report: invalid arguments");
-    int status = record_list_read(&list, (const char *const *)args.path, (size_t)args.paths, err);
+    int status = record_list_read(&list, (const char *const *)args.inputs.path, (size_t)args.inputs.paths, err);
     if (!status)
         status = report_build(&report, &list, args.device, err);
     if (!status)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
+#include "cli/inputs.h"
 
-#include <argp.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "bench/record.h"
 #include "reports/format.h"
@@ -20,8 +18,7 @@ struct roofline_args {
     const char *out;
     char *device[MAX_TARGETS]; /* owned */
     int devices;
-    char **path;
-    int paths;
+    struct inputs inputs;
 };
 
 /* One device of the records. */
@@ -60,26 +57,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--device: an empty name");
         add_devices(state, args, arg);
         return 0;
-    case ARGP_KEY_ARGS:
-        args->path = state->argv + state->next;
-        args->paths = state->argc - state->next;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "RECORDS is missing: name at least one record file");
-        return EINVAL;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_parse(key, state, &args->inputs);
     }
-}
-
-static int make_folder(const char *path, struct ridge_error *err)
-{
-    struct stat info;
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: %s", path, strerror(errno));
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: not a folder", path);
-    return RIDGE_OK;
 }
 
 static void cell(struct grid *grid, struct text text)
@@ -292,11 +272,11 @@ static int run(const struct roofline_args *args, struct ridge_error *err)
         if (status)
             return status;
     }
-    int status = record_list_read(&list, (const char *const *)args->path, (size_t)args->paths, err);
+    int status = record_list_read(&list, (const char *const *)args->inputs.path, (size_t)args->inputs.paths, err);
     if (!status && list.count == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "%s: no records", args->path[0]);
+        status = ridge_fail(err, RIDGE_INVALID, "%s: no records", args->inputs.path[0]);
     if (!status)
-        status = make_folder(out, err);
+        status = inputs_make_folder(out, err);
     if (!status && list.notes[0])
         printf("note: %s\n", list.notes);
     if (!status)

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/inputs.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+error_t inputs_parse(int key, struct argp_state *state, struct inputs *inputs)
+{
+    switch (key) {
+    case ARGP_KEY_ARGS:
+        inputs->path = state->argv + state->next;
+        inputs->paths = state->argc - state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "RECORDS is missing: name at least one record file");
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int inputs_make_folder(const char *path, struct ridge_error *err)
+{
+    struct stat info;
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: %s", path, strerror(errno));
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: not a folder", path);
+    return RIDGE_OK;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the reading commands share: record files as arguments, a folder as output. */
+#ifndef RIDGE_INPUTS_H
+#define RIDGE_INPUTS_H
+
+#include <argp.h>
+
+#include "base/error.h"
+
+struct inputs {
+    char **path; /* of argv */
+    int paths;
+};
+
+/* For a command's parser: takes all arguments as record files, and misses them where there are none. */
+error_t inputs_parse(int key, struct argp_state *state, struct inputs *inputs);
+
+/* The folder of --out, made if it is not there (its parent has to be). */
+int inputs_make_folder(const char *path, struct ridge_error *err);
+
+#endif
