@@ -131,6 +131,9 @@ static double hbm_ceiling(const struct ceilings *ceilings, double write_share)
     return rate[below] + (rate[above] - rate[below]) * (write_share - at[below]) / (at[above] - at[below]);
 }
 
+/* A last wave that lengthens the floor by less is no bound: the unit that works through all waves is. */
+static const double WAVE_BINDS = 1.1;
+
 static void add_wave(struct bound *bound, double tiles, int sms)
 {
     bound->wave = 1;
@@ -143,7 +146,7 @@ static void add_wave(struct bound *bound, double tiles, int sms)
         if (resources[i].per_sm)
             per_sm = fmax(per_sm, bound->seconds[i]);
     }
-    if (bound->wave > 1 && per_sm * bound->wave > largest)
+    if (bound->wave > WAVE_BINDS && per_sm * bound->wave > largest)
         bound->seconds[RES_WAVE] = per_sm * bound->wave;
 }
 
