@@ -15,6 +15,7 @@
 struct gemm_built {
     int rows, columns;          /* of D */
     int stage_bytes, fix_bytes; /* shared memory of a stage of 64 elements of k, and beside the stages */
+    int group;                  /* slices of B are whole groups of rows; 0: 8, a swizzle atom */
 };
 
 struct gemm_choice {
@@ -31,6 +32,13 @@ enum { GEMM_MAX_STAGES = 8, GEMM_BARRIER_BYTES = 16 };
 static inline int64_t gemm_div_up(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
+}
+
+/* Slices of A and B are whole groups. */
+static inline bool gemm_sliceable(const struct gemm_built *built, int cluster_rows, int cluster_columns)
+{
+    return built->rows % (8 * cluster_columns) == 0 &&
+           built->columns % ((built->group > 0 ? built->group : 8) * cluster_rows) == 0;
 }
 
 /* Clusters that run at a time. */
@@ -112,7 +120,7 @@ static inline bool gemm_choice_forced(const struct gemm_built *built, int count,
     for (int i = 0; i < count; i++) {
         if (built[i].rows != rows || built[i].columns != columns || forced.cluster_rows < 1 ||
             forced.cluster_columns < 1 || forced.cluster_rows * forced.cluster_columns > 8 ||
-            rows % (8 * forced.cluster_columns) || columns % (8 * forced.cluster_rows))
+            !gemm_sliceable(&built[i], forced.cluster_rows, forced.cluster_columns))
             continue;
         forced.tile = i;
         *choice = forced;
@@ -129,6 +137,8 @@ static inline struct gemm_choice gemm_choose(const struct gemm_built *built, int
     if (!gemm_choice_forced(built, count, &best)) {
         for (int i = 0; i < count; i++)
             for (size_t j = 0; j < sizeof cluster / sizeof *cluster; j++) {
+                if (!gemm_sliceable(&built[i], cluster[j][0], cluster[j][1]))
+                    continue;
                 struct gemm_choice choice = {
                     .tile = i, .cluster_rows = cluster[j][0], .cluster_columns = cluster[j][1]};
                 choice.clocks = gemm_estimate(&built[i], &choice, dim, device);
