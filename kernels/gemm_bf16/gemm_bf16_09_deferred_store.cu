@@ -5,6 +5,7 @@
 template <typename tile> struct slab_store {
     using slab = gemm_slab<tile>;
     static constexpr int parts = tile::columns / slab::columns, bytes = slab::bytes;
+    static constexpr bool any_n = false;
 
     static __device__ __forceinline__ void fill(uint32_t box, const uint32_t (&words)[tile::columns / 4], int first)
     {
@@ -47,7 +48,7 @@ template <typename tile> struct slab_store {
     }
 };
 
-#define TILES(X) X(2, 256) X(2, 176)
+#define TILES(X) X(2, 256) X(2, 192)
 #define BUILT(w, n)                                                                                                    \
     {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes, gemm_slab<gemm_tile<w, n>>::bytes_all},
 #define TILE(w, n)                                                                                                     \

@@ -9,6 +9,7 @@
 template <typename tile> struct direct_store {
     static constexpr int group = tile::columns % 64 == 0 ? 32 : 16, groups = tile::columns / group;
     static constexpr int parts = groups % 4 == 0 ? 4 : 3, bytes = 0;
+    static constexpr bool any_n = true;
     static_assert(tile::columns % group == 0 && groups % parts == 0, "parts are whole groups");
 
     /* A thread's columns of a group in row `row`; h is the half of the fragment. */

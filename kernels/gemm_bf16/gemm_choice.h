@@ -54,6 +54,14 @@ static inline int gemm_stages(const struct gemm_built *built, int64_t shared_byt
     return (int)(stages < GEMM_MAX_STAGES ? stages : GEMM_MAX_STAGES);
 }
 
+/* Bytes of a stage from L2. The larger operand counts a fifth more: it is the one that comes from HBM meanwhile. */
+static inline double gemm_fill_bytes(const struct gemm_built *built, const struct gemm_choice *choice,
+                                     const int64_t *dim)
+{
+    const double a = 128.0 * built->rows / choice->cluster_columns, b = 128.0 * built->columns / choice->cluster_rows;
+    return a * (dim[0] > dim[1] ? 1.2 : 1) + b * (dim[1] > dim[0] ? 1.2 : 1);
+}
+
 /* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM; the larger
  * counts, and a fifth of the smaller, since moving bytes takes power from a chip that has none to spare. A tile adds
  * what its end exposes: the last products drain and the result goes to shared memory. */
@@ -64,7 +72,7 @@ static inline double gemm_estimate(const struct gemm_built *built, const struct 
     const int64_t columns = gemm_div_up(dim[1], (int64_t)built->columns * choice->cluster_columns);
     const int64_t waves = gemm_div_up(rows * columns, gemm_places(choice, device));
     const double multiply = built->rows / 64 * built->columns * 2.0;
-    const double bytes = 128.0 * built->rows / choice->cluster_columns + 128.0 * built->columns / choice->cluster_rows;
+    const double bytes = gemm_fill_bytes(built, choice, dim);
     const double fill = bytes / 40;
     const double stage = multiply > fill ? multiply + fill / 5 : fill + multiply / 5;
     return (double)waves * ((double)gemm_div_up(dim[2], 64) * stage + 3.0 * built->columns + 200) + 2000;

@@ -4,8 +4,9 @@
  * takes half the registers, and stores these `words` a part at a time in the first stages of its next tile, while the
  * tensor cores have a stage of products queued.
  *
- * `store` is how: store::parts, store::bytes (of shared memory a warp), store::part(arguments, words, part, slab, row,
- * column) for the warp's 16 rows at (row, column) of D, words[i] = (sum[2 i], sum[2 i + 1]); and store::load_b.
+ * `store` is how: store::parts, store::bytes (of shared memory a warp), store::any_n (it needs no tensor_store),
+ * store::part(arguments, words, part, slab, row, column) for the warp's 16 rows at (row, column) of D, words[i] =
+ * (sum[2 i], sum[2 i + 1]); and store::load_b.
  */
 #ifndef RIDGE_GEMM_DEFERRED_CUH
 #define RIDGE_GEMM_DEFERRED_CUH
@@ -68,12 +69,13 @@ static __device__ __forceinline__ void gemm_consume_deferred(const gemm_argument
         const tile_place place = tile_at(arguments.order, index);
         row = (place.row * arguments.cluster.rows + part.row) * tile::rows + threadIdx.x / 32 * 16;
         column = (place.column * arguments.cluster.columns + part.column) * tile::columns;
-        pending = arguments.tensor_store;
+        pending = store::any_n || arguments.tensor_store;
         wgmma_wait<0>();
         gemm_release(used, ctas);
         gemm_round(words, sum);
-        if (!pending)
-            gemm_store_registers(arguments.out, row - threadIdx.x % 128 / 32 * 16, column, sum);
+        if constexpr (!store::any_n)
+            if (!pending)
+                gemm_store_registers(arguments.out, row - threadIdx.x % 128 / 32 * 16, column, sum);
     }
     if (pending) {
 #pragma unroll
