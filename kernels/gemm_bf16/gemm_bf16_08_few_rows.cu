@@ -280,14 +280,22 @@ static const char *unsupported(const int64_t *dim, const struct ridge_device *de
                           : gemm_unsupported(dim, device);
 }
 
-/* Rows of A are filled up to the tile's width, and read by every 128 (sharing: 256) rows of B. */
-static void issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
+/* Whole tiles are multiplied, and whole stages. */
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
 {
-    const int width = dim[0] <= 64 ? 64 : 128;
-    const double tiles_m = (double)ridge_ceil_div(dim[0], width), tiles_n = (double)ridge_ceil_div(dim[1], 128);
-    const double depth = (double)gemm_blocks((int)dim[2]) * gemm_depth;
-    work->flop_bf16 = 2 * tiles_m * width * tiles_n * 128 * depth;
-    work->bytes_l2 = 2 * tiles_m * tiles_n * depth * (128 + 64);
+    char error[256];
+    struct ridge_call call = {};
+    struct plan plan = {};
+    call.dim = dim;
+    call.device = device;
+    call.error = error;
+    call.error_bytes = sizeof error;
+    if (choose(&call, &plan))
+        return;
+    const double count = (double)plan.clusters * plan.arguments.sharers;
+    const double depth = (double)plan.arguments.blocks * gemm_depth;
+    work->flop_bf16 = 2 * count * plan.tile.width * plan.tile.rows * depth;
+    work->bytes_l2 = 2 * count * depth * (plan.tile.rows + (double)plan.tile.width / plan.arguments.sharers);
 }
 
 extern "C" const struct ridge_variant ridge_variant_gemm_bf16_08_few_rows = {

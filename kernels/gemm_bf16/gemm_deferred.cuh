@@ -13,20 +13,22 @@
 
 #include "kernels/gemm_bf16/gemm_schedule.cuh"
 
-/* A stage's products, queued. `used` is the stage before, of the same tile if `keep`: see gemm_accumulate. */
+/* A stage's products, queued. `used` is the stage before, of the same tile if `keep`: see gemm_accumulate; here narrow
+ * tiles keep two slices in the queue, about 150 clocks, while that stage is released. */
 template <typename tile>
 static __device__ __forceinline__ void gemm_step(float (&sum)[tile::columns / 2], const ring &ring, ring_place &at,
                                                  uint32_t &used, int keep, int warpgroup, uint32_t ctas)
 {
+    constexpr int ahead = tile::columns > 192 ? 1 : 2;
     const uint32_t data = ring.data + at.stage * tile::stage_bytes;
     mbarrier_wait(ring_full(ring, at), at.parity);
     wgmma_fence();
-    gemm_multiply<tile, 0, 1>(sum, data, warpgroup, keep);
+    gemm_multiply<tile, 0, ahead>(sum, data, warpgroup, keep);
     wgmma_commit();
     wgmma_wait<1>();
     if (keep)
         gemm_release(used, ctas);
-    gemm_multiply<tile, 1, 4>(sum, data, warpgroup, 1);
+    gemm_multiply<tile, ahead, 4>(sum, data, warpgroup, 1);
     wgmma_commit();
     used = ring_empty(ring, at);
     ring_next(ring, at);
