@@ -45,6 +45,14 @@ static __device__ __forceinline__ void gemm_round(uint32_t (&words)[count / 2], 
     }
 }
 
+/* Consumer 1 begins a tile when consumer 0 has queued its second stage: the tensor cores then have work of one while the
+ * other is between tiles. With fewer blocks than stages consumer 0 could be a whole tile ahead and arrive twice. */
+static __device__ __forceinline__ bool gemm_takes_turns(const gemm_arguments &arguments)
+{
+    const int blocks = gemm_blocks(arguments.k);
+    return arguments.stagger_ns > 0 && blocks >= 2 && blocks >= arguments.stages;
+}
+
 template <typename tile, typename store>
 static __device__ __forceinline__ void gemm_consume_deferred(const gemm_arguments &arguments, const ring &ring,
                                                              uint32_t slabs, const gemm_part &part, int warpgroup)
@@ -54,14 +62,19 @@ static __device__ __forceinline__ void gemm_consume_deferred(const gemm_argument
     float sum[tile::columns / 2];
     uint32_t words[tile::columns / 4];
     int row = 0, column = 0;
+    const bool turns = tile::consumers == 2 && gemm_takes_turns(arguments);
     bool pending = false; /* words are the tile's at (row, column) */
     ring_place at = {};
     for (int index = part.cluster; index < tile_count(arguments.order); index += part.clusters) {
         uint32_t used = 0;
 #pragma unroll
         for (int i = 0; i < store::parts; i++) {
+            if (i == 0 && turns && warpgroup == 1)
+                named_sync(1, 256);
             if (i < blocks)
                 gemm_step<tile>(sum, ring, at, used, i > 0, warpgroup, ctas);
+            if (i == 1 && turns && warpgroup == 0)
+                named_arrive(1, 256);
             if (pending)
                 store::part(arguments, words, i, slab, row, column);
         }

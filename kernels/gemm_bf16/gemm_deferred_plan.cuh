@@ -52,6 +52,7 @@ static inline void gemm_deferred_order(const struct ridge_call *call, const stru
     arguments->out = gemm_output_of(call);
     arguments->k = (int)call->dim[2];
     arguments->stages = choice->stages;
+    arguments->stagger_ns = choice->stagger_ns;
     arguments->cluster = {choice->cluster_rows, choice->cluster_columns};
     arguments->order.rows = (int)ridge_ceil_div(call->dim[0], built->rows * choice->cluster_rows);
     arguments->order.columns = (int)ridge_ceil_div(call->dim[1], built->columns * choice->cluster_columns);
@@ -59,9 +60,9 @@ static inline void gemm_deferred_order(const struct ridge_call *call, const stru
     plan->size = choice->cluster_rows * choice->cluster_columns;
     plan->clusters = tile_count(arguments->order) < places ? tile_count(arguments->order) : places;
     plan->shared_bytes = choice->stages * (built->stage_bytes + GEMM_BARRIER_BYTES) + built->fix_bytes;
-    snprintf(plan->text, sizeof plan->text, "%d x %d tile, cluster %d x %d, %d stages, band %d%s", built->rows,
+    snprintf(plan->text, sizeof plan->text, "%d x %d tile, cluster %d x %d, %d stages, band %d%s%s", built->rows,
              built->columns, choice->cluster_rows, choice->cluster_columns, choice->stages, arguments->order.band,
-             arguments->tensor_store ? "" : ", stored from registers");
+             choice->stagger_ns > 0 ? ", in turns" : "", arguments->tensor_store ? "" : ", stored from registers");
 }
 
 static inline int gemm_deferred_prepare(struct ridge_call *call, const struct gemm_deferred_table *table,
