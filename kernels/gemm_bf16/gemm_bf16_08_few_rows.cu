@@ -64,6 +64,7 @@ static __device__ __forceinline__ void produce(const small_arguments &arguments,
                         part.row_a + part.sharer * slice, full, arguments.sharers, part.sharing);
         i = i + 1 < part.last ? i + 1 : part.first;
     }
+    ring_drain(ring, at);
 }
 
 /* Four neighbours in a row of D. */
@@ -118,12 +119,13 @@ static __global__ void __launch_bounds__(few_rows<tile>::threads, 2)
     if (threadIdx.x == 0)
         ring_init(ring, 4 * tile::consumers * arguments.sharers);
     __syncwarp();
-    cluster_sync();
+    cluster_sync_relaxed();
     if (threadIdx.x >= few_rows<tile>::consumers) {
         if (threadIdx.x == few_rows<tile>::consumers)
             produce<tile>(arguments, ring, part);
         __syncwarp();
-        cluster_sync();
+        if (arguments.splits > 1)
+            cluster_sync();
     } else {
         float sum[tile::columns / 2];
         ring_place at = {};
@@ -133,10 +135,15 @@ static __global__ void __launch_bounds__(few_rows<tile>::threads, 2)
         for (int i = 0; i < tile::columns / 2; i++)
             ((float *)memory)[wgmma_column(threadIdx.x, i) * few_rows<tile>::pitch + warpgroup * 64 +
                               wgmma_row(threadIdx.x, i)] = sum[i];
-        cluster_sync();
+        if (arguments.splits > 1)
+            cluster_sync();
+        else
+            named_sync(1, few_rows<tile>::consumers);
         reduce<tile>(arguments, data, part);
+        __syncwarp();
     }
-    cluster_sync(); /* shared memory lives until the others have read it */
+    if (arguments.splits > 1)
+        cluster_sync_relaxed(); /* shared memory lives until the others have read it */
 }
 
 struct few_rows_tile {

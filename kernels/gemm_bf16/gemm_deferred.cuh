@@ -98,10 +98,11 @@ static __device__ __forceinline__ void gemm_consume_deferred(const gemm_argument
             store::part(arguments, words, i, slab, row, column);
     }
     if (threadIdx.x % 32 == 0)
-        bulk_wait<0>();
+        bulk_wait_read<0>();
 }
 
-/* gemm_produce with the store's order of rows of B. */
+/* gemm_produce with the store's order of rows of B. The other CTAs' copies into this one are over when its consumers
+ * are, their arrivals when the ring has drained: no barrier of the cluster, which would wait for the stores to D. */
 template <typename tile, typename store>
 static __device__ __forceinline__ void gemm_produce_deferred(const gemm_arguments &arguments, const ring &ring,
                                                              const gemm_part &part)
@@ -125,6 +126,7 @@ static __device__ __forceinline__ void gemm_produce_deferred(const gemm_argument
             store::load_b(b, arguments.maps.b, i, row_b, full, cluster.rows, part.b_ctas);
         }
     }
+    ring_drain(ring, at);
 }
 
 template <typename tile, typename store>
@@ -143,18 +145,16 @@ static __global__ void __launch_bounds__(tile::threads, 1)
         tma_prefetch_map(&arguments.d);
         ring_init(ring, gemm_readers(arguments.cluster, tile::consumers));
     }
-    cluster_sync();
+    __syncwarp();
+    cluster_sync_relaxed();
     if (warpgroup == tile::consumers) {
         registers_give<tile::producer_registers>();
         if (threadIdx.x % 128 == 0)
             gemm_produce_deferred<tile, store>(arguments, ring, part);
-        __syncwarp();
     } else {
         registers_take<tile::consumer_registers>();
         gemm_consume_deferred<tile, store>(arguments, ring, slabs, part, warpgroup);
-        __syncwarp();
     }
-    cluster_sync(); /* shared memory lives until the others have written and arrived for the last time */
 }
 
 #endif
