@@ -178,8 +178,8 @@ static void lay_out(const struct ridge_call *call, struct plan *plan)
     plan->shared_bytes = arguments->stages * (tile->stage_bytes + 16);
 }
 
-/* HBM gives about 4 TB/s beside the write-backs of a cold L2, L2 5.5 TB/s, of which an SM takes at most 70 GB/s; meeting
- * in a cluster costs 1.5 us. Clusters that do not fit the chip at one time wait for the others to end. */
+/* HBM gives about 4 TB/s beside the write-backs of a cold L2, L2 5.5 TB/s, of which an SM takes at most 70 GB/s;
+ * meeting in a cluster costs 1.5 us. Clusters that do not fit the chip at one time wait for the others to end. */
 static int estimate(const struct ridge_call *call, struct plan *plan)
 {
     const small_arguments *arguments = &plan->arguments;
@@ -194,8 +194,7 @@ static int estimate(const struct ridge_call *call, struct plan *plan)
     const double depth_bytes = 2.0 * arguments->blocks * gemm_depth / arguments->splits;
     const double hbm_us = 2.0 * (double)(call->dim[0] + call->dim[1]) * (double)call->dim[2] / 4.0e6;
     const double sm_us = (double)ridge_ceil_div(ctas, sms) * (tile->rows + tile->width) * depth_bytes / 70e3;
-    const double l2_us =
-        (double)ctas * (tile->rows + (double)tile->width / arguments->sharers) * depth_bytes / 5.5e6;
+    const double l2_us = (double)ctas * (tile->rows + (double)tile->width / arguments->sharers) * depth_bytes / 5.5e6;
     plan->time_us = hbm_us > sm_us ? hbm_us : sm_us;
     plan->time_us = plan->time_us > l2_us ? plan->time_us : l2_us;
     plan->time_us = plan->time_us * (double)ridge_ceil_div(plan->clusters, resident) + 0.02 * l2_us +
@@ -248,8 +247,8 @@ static int prepare(const struct ridge_call *call, struct plan *plan)
     snprintf(plan->text, sizeof plan->text, "%d x %d tile, k in %d, %d tile%s a cluster, %d CTAs, %d stages",
              plan->tile.rows, plan->tile.width, arguments->splits, arguments->sharers,
              arguments->sharers > 1 ? "s" : "", plan->clusters * plan->size, arguments->stages);
-    RIDGE_CUDA(call, cudaFuncSetAttribute(plan->tile.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          plan->shared_bytes));
+    RIDGE_CUDA(
+        call, cudaFuncSetAttribute(plan->tile.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan->shared_bytes));
     return gemm_encode(call, plan->tile.width / arguments->sharers, plan->tile.rows, &plan->arguments.maps);
 }
 

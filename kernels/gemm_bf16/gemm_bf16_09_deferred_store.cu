@@ -24,8 +24,8 @@ template <typename tile> struct slab_store {
 
     /* The copies that last read this box's place are at least `buffers` parts old. */
     static __device__ __forceinline__ void part(const gemm_arguments &arguments,
-                                                const uint32_t (&words)[tile::columns / 4], int part, uint32_t slab_data,
-                                                int row, int column)
+                                                const uint32_t (&words)[tile::columns / 4], int part,
+                                                uint32_t slab_data, int row, int column)
     {
         const uint32_t box = slab_data + part % slab::buffers * slab::box_bytes;
         if (threadIdx.x % 32 == 0)
@@ -50,7 +50,8 @@ template <typename tile> struct slab_store {
 
 #define TILES(X) X(2, 256) X(2, 192)
 #define BUILT(w, n)                                                                                                    \
-    {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes, gemm_slab<gemm_tile<w, n>>::bytes_all},
+    {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes,                                    \
+     gemm_slab<gemm_tile<w, n>>::bytes_all},
 #define TILE(w, n)                                                                                                     \
     {gemm_deferred<gemm_tile<w, n>, slab_store<gemm_tile<w, n>>>, 0, gemm_slab<gemm_tile<w, n>>::columns,              \
      gemm_tile<w, n>::threads},

@@ -13,9 +13,8 @@ template <typename tile> struct direct_store {
     static_assert(tile::columns % group == 0 && groups % parts == 0, "parts are whole groups");
 
     /* A thread's columns of a group in row `row`; h is the half of the fragment. */
-    static __device__ __forceinline__ void store_group(const gemm_output &out,
-                                                       const uint32_t (&words)[tile::columns / 4], int g, int h,
-                                                       int row, int column)
+    static __device__ __forceinline__ void
+    store_group(const gemm_output &out, const uint32_t (&words)[tile::columns / 4], int g, int h, int row, int column)
     {
         const int at = g * (group / 4) + h;
         if (row >= out.m || column >= out.n)
@@ -28,8 +27,8 @@ template <typename tile> struct direct_store {
     }
 
     static __device__ __forceinline__ void part(const gemm_arguments &arguments,
-                                                const uint32_t (&words)[tile::columns / 4], int part, uint32_t,
-                                                int row, int column)
+                                                const uint32_t (&words)[tile::columns / 4], int part, uint32_t, int row,
+                                                int column)
     {
         const int lane = threadIdx.x % 32;
 #pragma unroll
@@ -65,8 +64,8 @@ static const struct gemm_deferred_table table = {built, tiles, sizeof built / si
 
 static const char *unsupported(const int64_t *dim, const struct ridge_device *device)
 {
-    return dim[1] % 32 ? "n is not a multiple of 32: rows of B are ordered in groups of 32" :
-                         gemm_unsupported(dim, device);
+    return dim[1] % 32 ? "n is not a multiple of 32: rows of B are ordered in groups of 32"
+                       : gemm_unsupported(dim, device);
 }
 
 static int setup(struct ridge_call *call, void **state)

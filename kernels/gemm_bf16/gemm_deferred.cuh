@@ -45,8 +45,8 @@ static __device__ __forceinline__ void gemm_round(uint32_t (&words)[count / 2], 
     }
 }
 
-/* Consumer 1 begins a tile when consumer 0 has queued its second stage: the tensor cores then have work of one while the
- * other is between tiles. With fewer blocks than stages consumer 0 could be a whole tile ahead and arrive twice. */
+/* Consumer 1 begins a tile when consumer 0 has queued its second stage: the tensor cores then have work of one while
+ * the other is between tiles. With fewer blocks than stages consumer 0 could be a whole tile ahead and arrive twice. */
 static __device__ __forceinline__ bool gemm_takes_turns(const gemm_arguments &arguments)
 {
     const int blocks = gemm_blocks(arguments.k);

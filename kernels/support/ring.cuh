@@ -51,7 +51,8 @@ static __device__ __forceinline__ void ring_next(const ring &ring, ring_place &a
     }
 }
 
-/* The producer at the end: every stage has been released. Arrivals from other CTAs are then in, so that this CTA may end. */
+/* The producer at the end: every stage has been released. Arrivals from other CTAs are then in, so that this CTA may
+ * end. */
 static __device__ __forceinline__ void ring_drain(const ring &ring, ring_place &at)
 {
 #pragma unroll 1

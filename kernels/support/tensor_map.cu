@@ -52,11 +52,10 @@ static int encode_box(const struct ridge_call *call, const struct tensor_map_mat
     }
     if (encode_function(call, &encode))
         return 1;
-    const CUresult status =
-        encode(map, element_type(matrix->dtype), (cuuint32_t)tensor->rank, (void *)matrix->address, tensor->size,
-               tensor->pitch_bytes, tensor->box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-               swizzle_mode(matrix->swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult status = encode(map, element_type(matrix->dtype), (cuuint32_t)tensor->rank, (void *)matrix->address,
+                                   tensor->size, tensor->pitch_bytes, tensor->box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                   swizzle_mode(matrix->swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
     snprintf(call->error, call->error_bytes,
