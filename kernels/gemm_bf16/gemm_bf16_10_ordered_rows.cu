@@ -8,9 +8,9 @@
  */
 template <typename tile> struct direct_store {
     static constexpr int group = tile::columns % 64 == 0 ? 32 : 16, groups = tile::columns / group;
-    static constexpr int parts = groups % 4 == 0 ? 4 : 3, bytes = 0;
+    static constexpr int parts = groups % 3 == 0 ? 3 : 4, bytes = 0;
     static constexpr bool any_n = true;
-    static_assert(tile::columns % group == 0 && groups % parts == 0, "parts are whole groups");
+    static_assert(tile::columns % group == 0, "a tile is whole groups");
 
     /* A thread's columns of a group in row `row`; h is the half of the fragment. */
     static __device__ __forceinline__ void
@@ -32,8 +32,7 @@ template <typename tile> struct direct_store {
     {
         const int lane = threadIdx.x % 32;
 #pragma unroll
-        for (int i = 0; i < groups / parts; i++) {
-            const int g = part * (groups / parts) + i;
+        for (int g = groups * part / parts; g < groups * (part + 1) / parts; g++) {
 #pragma unroll
             for (int h = 0; h < 2; h++)
                 store_group(arguments.out, words, g, h, row + lane / 4 + 8 * h,
@@ -51,7 +50,7 @@ template <typename tile> struct direct_store {
     }
 };
 
-#define TILES(X) X(2, 256) X(2, 192) X(2, 144)
+#define TILES(X) X(2, 256) X(3, 176) X(2, 192) X(2, 144)
 #define BUILT(w, n)                                                                                                    \
     {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes, 0,                                 \
      direct_store<gemm_tile<w, n>>::group},
