@@ -186,8 +186,8 @@ static int estimate(const struct ridge_call *call, struct plan *plan)
     const struct few_rows_tile *tile = &plan->tile;
     const int ctas = plan->clusters * plan->size, sms = call->device->sms > 0 ? call->device->sms : 1;
     int resident = plan->clusters;
-    RIDGE_CUDA(call,
-               cudaFuncSetAttribute(tile->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan->shared_bytes));
+    RIDGE_CUDA(call, cudaFuncSetAttribute(tile->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          (int)call->device->smem_optin_bytes)); /* what any plan may take */
     if (plan->size > 1 &&
         gemm_limit_clusters(call, tile->kernel, &resident, plan->size, tile->threads, plan->shared_bytes))
         return 1;
@@ -247,8 +247,6 @@ static int prepare(const struct ridge_call *call, struct plan *plan)
     snprintf(plan->text, sizeof plan->text, "%d x %d tile, k in %d, %d tile%s a cluster, %d CTAs, %d stages",
              plan->tile.rows, plan->tile.width, arguments->splits, arguments->sharers,
              arguments->sharers > 1 ? "s" : "", plan->clusters * plan->size, arguments->stages);
-    RIDGE_CUDA(
-        call, cudaFuncSetAttribute(plan->tile.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan->shared_bytes));
     return gemm_encode(call, plan->tile.width / arguments->sharers, plan->tile.rows, &plan->arguments.maps);
 }
 
@@ -296,8 +294,10 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     call.device = device;
     call.error = error;
     call.error_bytes = sizeof error;
-    if (choose(&call, &plan))
+    if (choose(&call, &plan)) {
+        cudaGetLastError();
         return;
+    }
     const double count = (double)plan.clusters * plan.arguments.sharers;
     const double depth = (double)plan.arguments.blocks * gemm_depth;
     work->flop_bf16 = 2 * count * plan.tile.width * plan.tile.rows * depth;
