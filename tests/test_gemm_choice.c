@@ -60,6 +60,7 @@ static void tile_fits_the_shape(void **state)
     assert_int_equal(choice.band, 8); /* 2048 x 2048 in flight */
     choice = gemm_choose(built, 3, narrow, &h200);
     assert_int_equal(choice.tile, 2); /* 128 tiles are one wave */
+    assert_int_equal(choice.cluster_columns, 2); /* A is the larger operand: it is the one to share */
     choice = gemm_choose(built, 3, odd, &h200);
     assert_int_equal(choice.tile, 1); /* 22 x 12 tiles are two waves */
 }
@@ -95,6 +96,9 @@ static void plan_can_be_forced(void **state)
     assert_int_equal(choice.stagger_ns, 400);
     setenv("RIDGE_GEMM_PLAN", "192x176:8x1:0:0", 1); /* slices of 22 rows are no whole swizzle atoms */
     assert_int_equal(gemm_choose(built, 3, dim, &h200).tile, 0);
+    const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16};
+    setenv("RIDGE_GEMM_PLAN", "128x144:2x1:0:0", 1); /* slices of 72 rows are no whole groups of 16 */
+    assert_int_equal(gemm_choose(&grouped, 1, dim, &h200).cluster_rows, 1);
     setenv("RIDGE_GEMM_PLAN", "256x256:1x1:0:0", 1); /* not compiled */
     assert_int_equal(gemm_choose(built, 3, dim, &h200).tile, 0);
     unsetenv("RIDGE_GEMM_PLAN");

@@ -15,6 +15,7 @@
 struct gemm_built {
     int rows, columns;          /* of D */
     int stage_bytes, fix_bytes; /* shared memory of a stage of 64 elements of k, and beside the stages */
+    int group;                  /* slices of B are whole groups of rows; 0: 8, a swizzle atom */
 };
 
 struct gemm_choice {
@@ -33,6 +34,13 @@ static inline int64_t gemm_div_up(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+/* Slices of A and B are whole groups. */
+static inline bool gemm_sliceable(const struct gemm_built *built, int cluster_rows, int cluster_columns)
+{
+    return built->rows % (8 * cluster_columns) == 0 &&
+           built->columns % ((built->group > 0 ? built->group : 8) * cluster_rows) == 0;
+}
+
 /* Clusters that run at a time. */
 static inline int gemm_places(const struct gemm_choice *choice, const struct ridge_device *device)
 {
@@ -46,6 +54,14 @@ static inline int gemm_stages(const struct gemm_built *built, int64_t shared_byt
     return (int)(stages < GEMM_MAX_STAGES ? stages : GEMM_MAX_STAGES);
 }
 
+/* Bytes of a stage from L2. The larger operand counts a fifth more: it is the one that comes from HBM meanwhile. */
+static inline double gemm_fill_bytes(const struct gemm_built *built, const struct gemm_choice *choice,
+                                     const int64_t *dim)
+{
+    const double a = 128.0 * built->rows / choice->cluster_columns, b = 128.0 * built->columns / choice->cluster_rows;
+    return a * (dim[0] > dim[1] ? 1.2 : 1) + b * (dim[1] > dim[0] ? 1.2 : 1);
+}
+
 /* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM; the larger
  * counts, and a fifth of the smaller, since moving bytes takes power from a chip that has none to spare. A tile adds
  * what its end exposes: the last products drain and the result goes to shared memory. */
@@ -56,7 +72,7 @@ static inline double gemm_estimate(const struct gemm_built *built, const struct 
     const int64_t columns = gemm_div_up(dim[1], (int64_t)built->columns * choice->cluster_columns);
     const int64_t waves = gemm_div_up(rows * columns, gemm_places(choice, device));
     const double multiply = built->rows / 64 * built->columns * 2.0;
-    const double bytes = 128.0 * built->rows / choice->cluster_columns + 128.0 * built->columns / choice->cluster_rows;
+    const double bytes = gemm_fill_bytes(built, choice, dim);
     const double fill = bytes / 40;
     const double stage = multiply > fill ? multiply + fill / 5 : fill + multiply / 5;
     return (double)waves * ((double)gemm_div_up(dim[2], 64) * stage + 3.0 * built->columns + 200) + 2000;
@@ -112,7 +128,7 @@ static inline bool gemm_choice_forced(const struct gemm_built *built, int count,
     for (int i = 0; i < count; i++) {
         if (built[i].rows != rows || built[i].columns != columns || forced.cluster_rows < 1 ||
             forced.cluster_columns < 1 || forced.cluster_rows * forced.cluster_columns > 8 ||
-            rows % (8 * forced.cluster_columns) || columns % (8 * forced.cluster_rows))
+            !gemm_sliceable(&built[i], forced.cluster_rows, forced.cluster_columns))
             continue;
         forced.tile = i;
         *choice = forced;
@@ -129,6 +145,8 @@ static inline struct gemm_choice gemm_choose(const struct gemm_built *built, int
     if (!gemm_choice_forced(built, count, &best)) {
         for (int i = 0; i < count; i++)
             for (size_t j = 0; j < sizeof cluster / sizeof *cluster; j++) {
+                if (!gemm_sliceable(&built[i], cluster[j][0], cluster[j][1]))
+                    continue;
                 struct gemm_choice choice = {
                     .tile = i, .cluster_rows = cluster[j][0], .cluster_columns = cluster[j][1]};
                 choice.clocks = gemm_estimate(&built[i], &choice, dim, device);

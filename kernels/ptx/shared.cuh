@@ -76,6 +76,13 @@ static __device__ __forceinline__ void cluster_sync()
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/* The same without ordering what the threads wrote, whose release costs MEMBAR.ALL.GPU and a wait for all stores. After
+ * mbarrier_init_fence() it makes barriers known to the cluster. */
+static __device__ __forceinline__ void cluster_sync_relaxed()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
 /* 10 (special registers). */
 static __device__ __forceinline__ uint32_t cluster_rank()
 {

@@ -34,6 +34,25 @@ static __device__ __forceinline__ void tma_load_multicast(uint32_t shared, const
                  : "memory");
 }
 
+/* 9.7.9.25.5.2 with five dimensions, corner (column, 0, 0, 0, group): boxes of tensor_map_encode_grouped. */
+static __device__ __forceinline__ void tma_load_grouped(uint32_t shared, const void *map, int column, int group,
+                                                        uint32_t barrier)
+{
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+                 "[%1, {%2, %3, %3, %3, %4}], [%5];" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(0), "r"(group), "r"(barrier)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void tma_load_grouped_multicast(uint32_t shared, const void *map, int column,
+                                                                  int group, uint32_t barrier, uint16_t ctas)
+{
+    asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], "
+                 "[%1, {%2, %3, %3, %3, %4}], [%5], %6;" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(0), "r"(group), "r"(barrier), "h"(ctas)
+                 : "memory");
+}
+
 /* The way back; completes in this thread's bulk group (bulk_commit, bulk_wait_read of async.cuh). */
 static __device__ __forceinline__ void tma_store(const void *map, int column, int row, uint32_t shared)
 {

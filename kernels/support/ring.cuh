@@ -51,6 +51,15 @@ static __device__ __forceinline__ void ring_next(const ring &ring, ring_place &a
     }
 }
 
+/* The producer at the end: every stage has been released. Arrivals from other CTAs are then in, so that this CTA may
+ * end. */
+static __device__ __forceinline__ void ring_drain(const ring &ring, ring_place &at)
+{
+#pragma unroll 1
+    for (int i = 0; i < ring.stages; i++, ring_next(ring, at))
+        mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
+}
+
 /* One thread; a barrier over everybody who uses the ring follows. */
 static __device__ __forceinline__ void ring_init(const ring &ring, int readers)
 {

@@ -20,6 +20,11 @@ static CUtensorMapDataType element_type(enum ridge_dtype dtype)
                                 : CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
+static int element_bytes(enum ridge_dtype dtype)
+{
+    return dtype == RIDGE_BF16 ? 2 : dtype == RIDGE_F32 ? 4 : 1;
+}
+
 static CUtensorMapSwizzle swizzle_mode(int bytes)
 {
     return bytes == 128  ? CU_TENSOR_MAP_SWIZZLE_128B
@@ -28,30 +33,59 @@ static CUtensorMapSwizzle swizzle_mode(int bytes)
                          : CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
-extern "C" int tensor_map_encode(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
-                                 CUtensorMap *map)
+struct tensor_box {
+    int rank;
+    cuuint64_t size[5], pitch_bytes[4];
+    cuuint32_t box[5];
+};
+
+static int encode_box(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
+                      const struct tensor_box *tensor, CUtensorMap *map)
 {
-    const cuuint64_t element = matrix->dtype == RIDGE_BF16 ? 2 : matrix->dtype == RIDGE_F32 ? 4 : 1;
-    const cuuint64_t size[2] = {(cuuint64_t)matrix->columns, (cuuint64_t)matrix->rows};
-    const cuuint64_t pitch_bytes[1] = {(cuuint64_t)matrix->pitch * element};
-    const cuuint32_t box[2] = {(cuuint32_t)matrix->box_columns, (cuuint32_t)matrix->box_rows};
-    const cuuint32_t step[2] = {1, 1};
+    const cuuint32_t step[5] = {1, 1, 1, 1, 1};
     decltype(&cuTensorMapEncodeTiled) encode;
-    if (pitch_bytes[0] % 16 || (uintptr_t)matrix->address % 16) {
+    if (tensor->pitch_bytes[0] % 16 || (uintptr_t)matrix->address % 16) {
         snprintf(call->error, call->error_bytes,
                  "matrix at %p with %llu bytes a row: tensor copies need addresses and rows at multiples of 16 bytes",
-                 matrix->address, (unsigned long long)pitch_bytes[0]);
+                 matrix->address, (unsigned long long)tensor->pitch_bytes[0]);
         return 1;
     }
     if (encode_function(call, &encode))
         return 1;
-    const CUresult status = encode(map, element_type(matrix->dtype), 2, (void *)matrix->address, size, pitch_bytes, box,
-                                   step, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle_mode(matrix->swizzle_bytes),
-                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    const CUresult status = encode(map, element_type(matrix->dtype), (cuuint32_t)tensor->rank, (void *)matrix->address,
+                                   tensor->size, tensor->pitch_bytes, tensor->box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                   swizzle_mode(matrix->swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;
     snprintf(call->error, call->error_bytes,
              "cuTensorMapEncodeTiled: error %d for %lld x %lld elements of %d bytes in boxes of %d x %d", (int)status,
-             (long long)matrix->rows, (long long)matrix->columns, (int)element, matrix->box_rows, matrix->box_columns);
+             (long long)matrix->rows, (long long)matrix->columns, element_bytes(matrix->dtype), matrix->box_rows,
+             matrix->box_columns);
     return 1;
+}
+
+extern "C" int tensor_map_encode(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
+                                 CUtensorMap *map)
+{
+    const struct tensor_box tensor = {
+        2,
+        {(cuuint64_t)matrix->columns, (cuuint64_t)matrix->rows},
+        {(cuuint64_t)matrix->pitch * element_bytes(matrix->dtype)},
+        {(cuuint32_t)matrix->box_columns, (cuuint32_t)matrix->box_rows},
+    };
+    return encode_box(call, matrix, &tensor, map);
+}
+
+extern "C" int tensor_map_encode_grouped(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
+                                         int group, CUtensorMap *map)
+{
+    const cuuint64_t row = (cuuint64_t)matrix->pitch * element_bytes(matrix->dtype), parts = group / 8;
+    const struct tensor_box tensor = {
+        5,
+        {(cuuint64_t)matrix->columns, 2, 4, parts, (cuuint64_t)matrix->rows / group},
+        {row, 2 * parts * row, 2 * row, group * row},
+        {(cuuint32_t)matrix->box_columns, 2, 4, (cuuint32_t)parts, (cuuint32_t)(matrix->box_rows / group)},
+    };
+    return encode_box(call, matrix, &tensor, map);
 }

@@ -27,6 +27,12 @@ struct tensor_map_matrix {
 /* 0, or nonzero with call->error naming the rule. Needs a driver, found through the runtime. */
 int tensor_map_encode(const struct ridge_call *call, const struct tensor_map_matrix *matrix, CUtensorMap *map);
 
+/* The same with the rows of every `group` (16 or 32; rows and box_rows are multiples) in another order in shared
+ * memory: row 8 t + 2 q + e (q < 4, e < 2) holds the group's row (group / 4) q + 2 t + e. As B of a wgmma, thread q of
+ * four then has group / 4 columns of D side by side. Loaded by tma_load_grouped. */
+int tensor_map_encode_grouped(const struct ridge_call *call, const struct tensor_map_matrix *matrix, int group,
+                              CUtensorMap *map);
+
 #ifdef __cplusplus
 }
 #endif
