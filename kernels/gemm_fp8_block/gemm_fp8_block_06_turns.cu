@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_fp8_block/gemm_fp8_block_cluster.cuh"
 
-#define TILES(X) X(2, 128, 1) X(1, 192, 3) X(1, 144, 1) X(1, 128, 2)
+#define TILES(X) X(2, 128, 1) X(1, 192, 3)
 
-#define COMPILED(s, n, boxes) gemm_fp8_block_compiled<gemm_fp8_block_shape<s, n, boxes>, true>(),
-#define START(s, n, boxes) gemm_fp8_block_start<gemm_fp8_block_shape<s, n, boxes>, true>,
+#define COMPILED(s, n, boxes) gemm_fp8_block_compiled<gemm_fp8_block_shape<s, n, boxes>, true, false>(),
+#define START(s, n, boxes) gemm_fp8_block_start<gemm_fp8_block_shape<s, n, boxes>, true, false>,
 static const struct gemm_fp8_compiled compiled[] = {TILES(COMPILED)};
 static int (*const starts[])(const struct ridge_call *, const struct gemm_fp8_block_plan *) = {TILES(START)};
 static const int tiles = sizeof compiled / sizeof *compiled;
@@ -42,5 +42,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_06_turns = {
     .teardown = free,
     .describe = describe,
     .launch = launch,
-    .kernel = (const void *)gemm_fp8_block_cluster<gemm_fp8_block_shape<2, 128, 1>, true>,
+    .kernel = (const void *)gemm_fp8_block_cluster<gemm_fp8_block_shape<2, 128, 1>, true, false>,
 };

@@ -63,14 +63,7 @@ template <bool ordered> struct gemm_fp8_block_turns {
     }
 };
 
-/* Scales of B of a tile: rows of scale_b for its first and its last column, and the groups before `split` of the
- * first. */
-struct gemm_fp8_block_b {
-    const float *first, *last;
-    int split;
-};
-
-/* A warp loads 32 scales of a row at a time, one a lane, and 32 blocks of k before it needs them. */
+/* A row of scale_b. A warp loads 32 scales at a time, one a lane, and 32 blocks of k before it needs them. */
 struct gemm_fp8_block_row {
     const float *row;
     float now, next;
@@ -94,14 +87,25 @@ static __device__ __forceinline__ float gemm_fp8_block_scale(gemm_fp8_block_row 
     return scale;
 }
 
+/* Scales of B of a tile: rows of scale_b for its first and its last column, and the groups before `split` of the
+ * first. */
+struct gemm_fp8_block_b {
+    gemm_fp8_block_row first, last;
+    int split;
+};
+
 template <typename tile>
 static __device__ __forceinline__ gemm_fp8_block_b
 gemm_fp8_block_b_of(const gemm_fp8_block_cluster_arguments &arguments, int column0)
 {
     const int limit = arguments.last_block_n, first = column0 / 128, last = (column0 + tile::columns - 1) / 128;
-    const int64_t blocks = arguments.cluster.gemm.blocks;
-    return {arguments.scale_b + (first < limit ? first : limit) * blocks,
-            arguments.scale_b + (last < limit ? last : limit) * blocks, (128 - column0 % 128) / tile::group_columns};
+    const int blocks = arguments.cluster.gemm.blocks;
+    const float *first_row = arguments.scale_b + (int64_t)(first < limit ? first : limit) * blocks;
+    const float *last_row = arguments.scale_b + (int64_t)(last < limit ? last : limit) * blocks;
+    const float now = gemm_fp8_block_lane(first_row, 0, blocks);
+    return {{first_row, now, 0},
+            {last_row, tile::groups > 1 ? gemm_fp8_block_lane(last_row, 0, blocks) : now, 0},
+            (128 - column0 % 128) / tile::group_columns};
 }
 
 /* A consumer's place in the ring and what it needs of a stage. */
@@ -114,8 +118,8 @@ struct gemm_fp8_block_reader {
 
 template <typename tile> using gemm_fp8_block_totals = float[tile::sets][tile::columns / 2];
 
-/* total += sum times the products of the scales of rows `upper`, `lower` with those of B. */
-template <typename tile>
+/* total (+)= sum times the products of the scales of rows `upper`, `lower` with those of B. */
+template <typename tile, bool opens>
 static __device__ __forceinline__ void gemm_fp8_block_add(float (&total)[tile::columns / 2],
                                                           const float (&sum)[tile::columns / 2],
                                                           const float (&upper)[tile::groups],
@@ -124,94 +128,115 @@ static __device__ __forceinline__ void gemm_fp8_block_add(float (&total)[tile::c
 #pragma unroll
     for (int i = 0; i < tile::columns / 2; i++) {
         const int group = 2 * i / tile::group_columns;
-        total[i] += (i / 2 % 2 ? lower[group] : upper[group]) * sum[i];
+        const float scale = i / 2 % 2 ? lower[group] : upper[group];
+        total[i] = opens ? scale * sum[i] : total[i] + scale * sum[i];
     }
 }
 
-/* Products of all blocks of k of a tile; totals arrive zeroed. */
-template <typename tile, bool ordered>
-static __device__ __forceinline__ void gemm_fp8_block_accumulate(gemm_fp8_block_totals<tile> &total,
-                                                                 gemm_fp8_block_reader &reader,
-                                                                 const gemm_fp8_block_b &b, int blocks, int warpgroup)
+/* The products of one block of k with the scales of B, and their promotion. Block 0 `opens` a tile: it overwrites
+ * total, and under_first() runs before that, under the first WGMMAs. */
+template <typename tile, bool ordered, bool opens, typename function>
+static __device__ __forceinline__ void
+gemm_fp8_block_multiply(gemm_fp8_block_totals<tile> &total, float (&sum)[tile::columns / 2],
+                        gemm_fp8_block_reader &reader, gemm_fp8_block_b &b, int i, int blocks, int warpgroup,
+                        const function &under_first)
 {
     using turns = gemm_fp8_block_turns<ordered>;
     const ring &ring = reader.stages;
-    gemm_fp8_block_row first = {b.first, gemm_fp8_block_lane(b.first, 0, blocks), 0}, last = first;
-    float sum[tile::columns / 2], b_first = 0, b_last = 0;
-    if (tile::groups > 1)
-        last = {b.last, gemm_fp8_block_lane(b.last, 0, blocks), 0};
-#pragma unroll 1
-    for (int i = 0; i < blocks; i++) {
-        const uint32_t data = ring.data + reader.at.stage * tile::stage_bytes, empty = ring_empty(ring, reader.at);
-        const uint32_t scales = reader.scales + reader.at.stage * tile::scale_bytes;
-        mbarrier_wait(ring_full(ring, reader.at), reader.at.parity);
+    const uint32_t data = ring.data + reader.at.stage * tile::stage_bytes, empty = ring_empty(ring, reader.at);
+    const uint32_t scales = reader.scales + reader.at.stage * tile::scale_bytes;
+    float b_first = 0, b_last = 0;
+    mbarrier_wait(ring_full(ring, reader.at), reader.at.parity);
 #pragma unroll
-        for (int set = 0; set < tile::sets; set++) {
-            turns::wait(warpgroup);
-            wgmma_fence();
-            gemm_fp8_multiply<tile, 0, 4>(sum, data, warpgroup * tile::sets + set, 0);
-            wgmma_commit();
-            turns::pass(warpgroup);
-            if (set == 0) {
-                b_first = gemm_fp8_block_scale(first, i, blocks);
-                b_last = tile::groups > 1 ? gemm_fp8_block_scale(last, i, blocks) : b_first;
-            }
-            const float a_upper = ld_shared_f32(scales + 256 * set), a_lower = ld_shared_f32(scales + 256 * set + 32);
-            float upper[tile::groups], lower[tile::groups];
-#pragma unroll
-            for (int group = 0; group < tile::groups; group++) {
-                const float scale_b = tile::groups == 1 || group < b.split ? b_first : b_last;
-                upper[group] = a_upper * scale_b;
-                lower[group] = a_lower * scale_b;
-            }
-            wgmma_wait<0>();
-            wgmma_settle(sum);
-            if (set == tile::sets - 1) {
-                __syncwarp();
-                gemm_release(empty, reader.ctas);
-            }
-            gemm_fp8_block_add<tile>(total[set], sum, upper, lower);
+    for (int set = 0; set < tile::sets; set++) {
+        turns::wait(warpgroup);
+        wgmma_fence();
+        gemm_fp8_multiply<tile, 0, 4>(sum, data, warpgroup * tile::sets + set, 0);
+        wgmma_commit();
+        turns::pass(warpgroup);
+        if (set == 0) {
+            b_first = gemm_fp8_block_scale(b.first, i, blocks);
+            b_last = tile::groups > 1 ? gemm_fp8_block_scale(b.last, i, blocks) : b_first;
         }
-        ring_next(ring, reader.at);
+        if (opens && set == 0)
+            under_first();
+        const float a_upper = ld_shared_f32(scales + 256 * set), a_lower = ld_shared_f32(scales + 256 * set + 32);
+        float upper[tile::groups], lower[tile::groups];
+#pragma unroll
+        for (int group = 0; group < tile::groups; group++) {
+            const float scale_b = tile::groups == 1 || group < b.split ? b_first : b_last;
+            upper[group] = a_upper * scale_b;
+            lower[group] = a_lower * scale_b;
+        }
+        wgmma_wait<0>();
+        wgmma_settle(sum);
+        if (set == tile::sets - 1) {
+            __syncwarp();
+            gemm_release(empty, reader.ctas);
+        }
+        gemm_fp8_block_add<tile, opens>(total[set], sum, upper, lower);
+    }
+    ring_next(ring, reader.at);
+}
+
+/* The corner of the CTA's tile is given; each warp stores its rows of every set. */
+template <typename tile>
+static __device__ __forceinline__ void gemm_fp8_block_store(const gemm_fp8_arguments &gemm, uint32_t slab,
+                                                            const gemm_fp8_corner &corner, int warpgroup,
+                                                            const gemm_fp8_block_totals<tile> &total)
+{
+#pragma unroll
+    for (int set = 0; set < tile::sets; set++) {
+        const int row = corner.row + (warpgroup * tile::sets + set) * 64;
+        if (gemm.tensor_store)
+            gemm_store_slab<tile>(gemm.maps.d, slab, row + threadIdx.x / 32 % 4 * 16, corner.column, total[set]);
+        else
+            gemm_store_registers(gemm.out, row, corner.column, total[set]);
     }
 }
 
-template <typename tile, bool ordered>
+/* early: a tile is stored under the first WGMMAs of the next one, which need sums but no totals. */
+template <typename tile, bool ordered, bool early>
 static __device__ __forceinline__ void gemm_fp8_block_consume_cluster(const gemm_fp8_block_cluster_arguments &arguments,
                                                                       gemm_fp8_block_reader &reader, uint32_t slabs,
                                                                       const gemm_part &part, int warpgroup)
 {
     const gemm_fp8_arguments &gemm = arguments.cluster.gemm;
     const uint32_t slab = slabs + threadIdx.x / 32 * gemm_slab<tile>::bytes;
+    gemm_fp8_block_totals<tile> total = {};
+    float sum[tile::columns / 2];
+    gemm_fp8_corner done = {-1, 0};
+    const auto nothing = [] {};
+    const auto store_done = [&] {
+        if (early && done.row >= 0)
+            gemm_fp8_block_store<tile>(gemm, slab, done, warpgroup, total);
+    };
     gemm_fp8_block_turns<ordered>::begin(warpgroup);
     for (int index = part.cluster; index < tile_count(gemm.order); index += part.clusters) {
         const gemm_fp8_corner corner = gemm_fp8_corner_of<tile>(arguments.cluster, tile_at(gemm.order, index), part);
-        gemm_fp8_block_totals<tile> total = {};
-        gemm_fp8_block_accumulate<tile, ordered>(total, reader, gemm_fp8_block_b_of<tile>(arguments, corner.column),
-                                                 gemm.blocks, warpgroup);
-#pragma unroll
-        for (int set = 0; set < tile::sets; set++) {
-            const int row = corner.row + (warpgroup * tile::sets + set) * 64;
-            if (gemm.tensor_store)
-                gemm_store_slab<tile>(gemm.maps.d, slab, row + threadIdx.x / 32 % 4 * 16, corner.column, total[set]);
-            else
-                gemm_store_registers(gemm.out, row, corner.column, total[set]);
-        }
+        gemm_fp8_block_b b = gemm_fp8_block_b_of<tile>(arguments, corner.column);
+        gemm_fp8_block_multiply<tile, ordered, true>(total, sum, reader, b, 0, gemm.blocks, warpgroup, store_done);
+#pragma unroll 1
+        for (int i = 1; i < gemm.blocks; i++)
+            gemm_fp8_block_multiply<tile, ordered, false>(total, sum, reader, b, i, gemm.blocks, warpgroup, nothing);
+        done = corner;
+        if (!early)
+            gemm_fp8_block_store<tile>(gemm, slab, corner, warpgroup, total);
     }
+    store_done();
     gemm_fp8_block_turns<ordered>::end(warpgroup);
     if (threadIdx.x % 32 == 0)
         bulk_wait<0>();
 }
 
-/* Shared memory: stages, slabs, scales of A, barriers. */
-template <typename tile, bool ordered>
-static __global__ void __launch_bounds__(tile::threads, 1)
-    gemm_fp8_block_cluster(const __grid_constant__ gemm_fp8_block_cluster_arguments arguments)
+/* The body of a kernel. Shared memory: stages, slabs, scales of A, barriers. consume(arguments, reader, slabs, part,
+ * warpgroup) does all tiles of a consumer. */
+template <typename tile, auto consume>
+static __device__ __forceinline__ void gemm_fp8_block_run_cluster(const gemm_fp8_block_cluster_arguments &arguments,
+                                                                  uint32_t data, int slab_bytes)
 {
-    extern __shared__ __align__(1024) char memory[];
     const gemm_fp8_cluster_arguments &shared = arguments.cluster;
-    const uint32_t data = shared_address(memory), slabs = data + shared.stages * tile::stage_bytes;
-    const uint32_t scales = slabs + gemm_slab<tile>::bytes_all;
+    const uint32_t slabs = data + shared.stages * tile::stage_bytes, scales = slabs + slab_bytes;
     const ring ring = {data, scales + shared.stages * tile::scale_bytes, shared.stages};
     const gemm_part part = gemm_part_of(shared.cluster);
     const int warpgroup = gemm_warpgroup();
@@ -238,10 +263,19 @@ static __global__ void __launch_bounds__(tile::threads, 1)
         registers_take<tile::consumer_registers>();
         const int row = warpgroup * tile::sets * 64 + wgmma_row(threadIdx.x, 0);
         gemm_fp8_block_reader reader = {ring, scales + 4 * row, (uint32_t)(part.a_ctas | part.b_ctas), {}};
-        gemm_fp8_block_consume_cluster<tile, ordered>(arguments, reader, slabs, part, warpgroup);
+        consume(arguments, reader, slabs, part, warpgroup);
         __syncwarp();
     }
     cluster_sync(); /* shared memory lives until the others have written and arrived for the last time */
+}
+
+template <typename tile, bool ordered, bool early>
+static __global__ void __launch_bounds__(tile::threads, 1)
+    gemm_fp8_block_cluster(const __grid_constant__ gemm_fp8_block_cluster_arguments arguments)
+{
+    extern __shared__ __align__(1024) char memory[];
+    gemm_fp8_block_run_cluster<tile, gemm_fp8_block_consume_cluster<tile, ordered, early>>(
+        arguments, shared_address(memory), gemm_slab<tile>::bytes_all);
 }
 
 struct gemm_fp8_block_plan {
@@ -250,23 +284,28 @@ struct gemm_fp8_block_plan {
 };
 
 /* What a variant's file needs of a kernel. */
-template <typename tile, bool ordered> static struct gemm_fp8_compiled gemm_fp8_block_compiled()
+template <typename tile, bool ordered, bool early> static struct gemm_fp8_compiled gemm_fp8_block_compiled()
 {
     return {{tile::rows, tile::columns, tile::stage_bytes + tile::scale_bytes, gemm_slab<tile>::bytes_all},
-            (const void *)gemm_fp8_block_cluster<tile, ordered>,
+            (const void *)gemm_fp8_block_cluster<tile, ordered, early>,
             tile::threads,
             gemm_slab<tile>::columns};
 }
 
-template <typename tile, bool ordered>
-static int gemm_fp8_block_start(const struct ridge_call *call, const struct gemm_fp8_block_plan *plan)
+static inline int gemm_fp8_block_launch_cluster(const struct ridge_call *call, const struct gemm_fp8_block_plan *plan,
+                                                int threads, void (*kernel)(gemm_fp8_block_cluster_arguments))
 {
     const int size = plan->plan.choice.cluster_rows * plan->plan.choice.cluster_columns;
     const gemm_fp8_block_cluster_arguments arguments = {plan->plan.arguments, plan->scale_a,
                                                         (const float *)call->buffer[3],
                                                         (int)gemm_fp8_block_count(call->dim[1]) - 1};
-    return gemm_launch_clusters(call, gemm_fp8_block_cluster<tile, ordered>, plan->plan.clusters, size, tile::threads,
-                                plan->plan.shared_bytes, arguments);
+    return gemm_launch_clusters(call, kernel, plan->plan.clusters, size, threads, plan->plan.shared_bytes, arguments);
+}
+
+template <typename tile, bool ordered, bool early>
+static int gemm_fp8_block_start(const struct ridge_call *call, const struct gemm_fp8_block_plan *plan)
+{
+    return gemm_fp8_block_launch_cluster(call, plan, tile::threads, gemm_fp8_block_cluster<tile, ordered, early>);
 }
 
 static inline int gemm_fp8_block_prepare(struct ridge_call *call, const struct gemm_fp8_compiled *compiled, int count,
