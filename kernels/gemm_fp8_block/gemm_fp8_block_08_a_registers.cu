@@ -7,7 +7,6 @@ struct tile {
     static constexpr int a_bytes = rows * gemm_fp8_depth, b_bytes = columns * gemm_fp8_depth;
     static constexpr int stage_bytes = a_bytes + b_bytes, scale_bytes = 4 * rows;
     static constexpr int producer_registers = 24, consumer_registers = 240;
-    static constexpr int group_columns = 128, groups = 2;
 };
 
 /* Half of the columns. */
@@ -39,12 +38,44 @@ static __device__ __forceinline__ void keep(operand &a)
             asm volatile("" : "+r"(a.slice[slice][i])::"memory");
 }
 
+/* Scales of B: lanes below 16 hold 16 of the row of the first half, the others of the second, 16 blocks ahead. */
+struct scales_b {
+    const float *row; /* the lane's own */
+    float now, next;
+};
+
+static __device__ __forceinline__ float load_scale(const float *row, int i, int blocks)
+{
+    const int at = i + (int)(threadIdx.x % 16);
+    return __ldg(row + (at < blocks ? at : blocks - 1));
+}
+
+static __device__ __forceinline__ scales_b scales_of(const gemm_fp8_block_cluster_arguments &arguments, int column0)
+{
+    const int blocks = arguments.cluster.gemm.blocks, block = column0 / 128 + (int)(threadIdx.x / 16 % 2);
+    const int row = block < arguments.last_block_n ? block : arguments.last_block_n;
+    scales_b b = {arguments.scale_b + (int64_t)row * blocks, 0, 0};
+    b.now = load_scale(b.row, 0, blocks);
+    return b;
+}
+
+/* Of block i and both halves; to be called for every block in turn. */
+static __device__ __forceinline__ void next_scales(float (&scale)[2], scales_b &b, int i, int blocks)
+{
+    scale[0] = __shfl_sync(~0u, b.now, i % 16);
+    scale[1] = __shfl_sync(~0u, b.now, i % 16 + 16);
+    if (i % 16 == 0)
+        b.next = load_scale(b.row, i + 16, blocks);
+    if (i % 16 == 15)
+        b.now = b.next;
+}
+
 /* The products of one block of k with the scales of B, and their promotion. `a` is of this block; that of the next one,
  * if there is `more`, is loaded under the last promotion. Block 0 `opens` a tile: it overwrites total, and
  * under_first() runs before that. */
 template <bool opens, typename function>
 static __device__ __forceinline__ void multiply(halves &total, float (&sum)[64], operand &a,
-                                                gemm_fp8_block_reader &reader, gemm_fp8_block_b &b, int i, int blocks,
+                                                gemm_fp8_block_reader &reader, scales_b &b, int i, int blocks,
                                                 int warpgroup, const function &under_first)
 {
     const ring &ring = reader.stages;
@@ -62,8 +93,7 @@ static __device__ __forceinline__ void multiply(halves &total, float (&sum)[64],
         wgmma_commit();
         turns::pass(warpgroup);
         if (h == 0) {
-            scale_b[0] = gemm_fp8_block_scale(b.first, i, blocks);
-            scale_b[1] = gemm_fp8_block_scale(b.last, i, blocks);
+            next_scales(scale_b, b, i, blocks);
             if (opens)
                 under_first();
             upper = ld_shared_f32(scales);
@@ -118,7 +148,7 @@ static __device__ __forceinline__ void consume(const gemm_fp8_block_cluster_argu
     turns::begin(warpgroup);
     for (int index = part.cluster; index < tile_count(gemm.order); index += part.clusters) {
         const gemm_fp8_corner corner = gemm_fp8_corner_of<tile>(arguments.cluster, tile_at(gemm.order, index), part);
-        gemm_fp8_block_b b = gemm_fp8_block_b_of<tile>(arguments, corner.column);
+        scales_b b = scales_of(arguments, corner.column);
         mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
         load(a, reader.stages.data + reader.at.stage * tile::stage_bytes, warpgroup);
         multiply<true>(total, sum, a, reader, b, 0, gemm.blocks, warpgroup, store_done);
@@ -162,7 +192,6 @@ static const char *describe(void *state)
     return state ? ((const struct gemm_fp8_block_plan *)state)->plan.text : "";
 }
 
-/* A is read from shared memory once for both halves, as 07 does for its one. */
 static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
 {
     gemm_fp8_block_issue_cluster(compiled, 1, dim, device, work);
