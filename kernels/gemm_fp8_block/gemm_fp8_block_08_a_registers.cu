@@ -93,9 +93,9 @@ static __device__ __forceinline__ void multiply(halves &total, float (&sum)[64],
         wgmma_commit();
         turns::pass(warpgroup);
         if (h == 0) {
-            next_scales(scale_b, b, i, blocks);
             if (opens)
                 under_first();
+            next_scales(scale_b, b, i, blocks);
             upper = ld_shared_f32(scales);
             lower = ld_shared_f32(scales + 32);
         }

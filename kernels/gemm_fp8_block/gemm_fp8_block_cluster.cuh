@@ -120,10 +120,9 @@ template <typename tile> using gemm_fp8_block_totals = float[tile::sets][tile::c
 
 /* total (+)= sum times the products of the scales of rows `upper`, `lower` with those of B. */
 template <typename tile, bool opens>
-static __device__ __forceinline__ void gemm_fp8_block_add(float (&total)[tile::columns / 2],
-                                                          const float (&sum)[tile::columns / 2],
-                                                          const float (&upper)[tile::groups],
-                                                          const float (&lower)[tile::groups])
+static __device__ __forceinline__ void
+gemm_fp8_block_add(float (&total)[tile::columns / 2], const float (&sum)[tile::columns / 2],
+                   const float (&upper)[tile::groups], const float (&lower)[tile::groups])
 {
 #pragma unroll
     for (int i = 0; i < tile::columns / 2; i++) {
@@ -154,12 +153,12 @@ gemm_fp8_block_multiply(gemm_fp8_block_totals<tile> &total, float (&sum)[tile::c
         gemm_fp8_multiply<tile, 0, 4>(sum, data, warpgroup * tile::sets + set, 0);
         wgmma_commit();
         turns::pass(warpgroup);
+        if (opens && set == 0)
+            under_first();
         if (set == 0) {
             b_first = gemm_fp8_block_scale(b.first, i, blocks);
             b_last = tile::groups > 1 ? gemm_fp8_block_scale(b.last, i, blocks) : b_first;
         }
-        if (opens && set == 0)
-            under_first();
         const float a_upper = ld_shared_f32(scales + 256 * set), a_lower = ld_shared_f32(scales + 256 * set + 32);
         float upper[tile::groups], lower[tile::groups];
 #pragma unroll
@@ -253,10 +252,11 @@ static __device__ __forceinline__ void gemm_fp8_block_run_cluster(const gemm_fp8
         registers_give<tile::producer_registers>();
         if (threadIdx.x % 128 == 0) {
             const uint32_t mine = scales + part.column * (tile::scale_bytes / shared.cluster.columns);
-            gemm_fp8_produce<tile>(shared, ring, part, tile::scale_bytes, [&](int stage, int i, int row, uint32_t full) {
-                gemm_fp8_load_slice(mine + stage * tile::scale_bytes, arguments.scale_a, row, i, full,
-                                    shared.cluster.columns, part.a_ctas);
-            });
+            gemm_fp8_produce<tile>(shared, ring, part, tile::scale_bytes,
+                                   [&](int stage, int i, int row, uint32_t full) {
+                                       gemm_fp8_load_slice(mine + stage * tile::scale_bytes, arguments.scale_a, row, i,
+                                                           full, shared.cluster.columns, part.a_ctas);
+                                   });
         }
         __syncwarp();
     } else {
@@ -316,8 +316,8 @@ static inline int gemm_fp8_block_prepare(struct ridge_call *call, const struct g
     const struct gemm_choice *choice = &plan->plan.choice;
     const int64_t m = call->dim[0], blocks = gemm_fp8_block_count(call->dim[2]);
     const int rows = compiled[choice->tile].built.rows / choice->cluster_columns;
-    const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m),
-                                              1,         rows,            0};
+    const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 1, rows,
+                                              0};
     return tensor_map_encode(call, &scale_a, &plan->scale_a);
 }
 

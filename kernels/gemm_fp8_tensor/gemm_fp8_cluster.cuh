@@ -48,8 +48,7 @@ static __device__ __forceinline__ void gemm_fp8_produce(const gemm_fp8_cluster_a
     const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
     ring_place at = {};
     for (int index = part.cluster; index < tile_count(arguments.gemm.order); index += part.clusters) {
-        const gemm_fp8_corner corner =
-            gemm_fp8_corner_of<tile>(arguments, tile_at(arguments.gemm.order, index), part);
+        const gemm_fp8_corner corner = gemm_fp8_corner_of<tile>(arguments, tile_at(arguments.gemm.order, index), part);
         const int row_a = corner.row + part.column * slice_a, row_b = corner.column + part.row * slice_b;
 #pragma unroll 1
         for (int i = 0; i < arguments.gemm.blocks; i++, ring_next(ring, at)) {
@@ -130,8 +129,8 @@ static inline int gemm_fp8_prepare(struct ridge_call *call, const struct gemm_fp
     snprintf(plan->text, sizeof plan->text, "%d x %d tile, cluster %d x %d, %d stages, band %d%s", built->rows,
              built->columns, choice->cluster_rows, choice->cluster_columns, choice->stages, gemm->order.band,
              gemm->tensor_store ? "" : ", stored from registers");
-    RIDGE_CUDA(call, cudaFuncSetAttribute(tile->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          plan->shared_bytes));
+    RIDGE_CUDA(call,
+               cudaFuncSetAttribute(tile->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, plan->shared_bytes));
     return gemm_limit_clusters(call, tile->kernel, &plan->clusters, size, tile->threads, plan->shared_bytes);
 }
 
@@ -147,9 +146,8 @@ static inline void gemm_fp8_issue_cluster(const struct gemm_fp8_compiled *compil
     const double blocks = (double)ridge_ceil_div(dim[2], gemm_fp8_depth);
     work->tiles = rows * columns;
     work->flop_fp8 = 2 * work->tiles * built->rows * built->columns * blocks * gemm_fp8_depth;
-    work->bytes_l2 =
-        work->tiles * blocks * gemm_fp8_depth *
-        ((double)built->rows / choice.cluster_columns + (double)built->columns / choice.cluster_rows);
+    work->bytes_l2 = work->tiles * blocks * gemm_fp8_depth *
+                     ((double)built->rows / choice.cluster_columns + (double)built->columns / choice.cluster_rows);
     work->bytes_smem = work->tiles * blocks * gemm_fp8_depth * (built->rows + built->rows / 64.0 * built->columns);
 }
 

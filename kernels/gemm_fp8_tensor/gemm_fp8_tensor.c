@@ -76,7 +76,7 @@ const struct ridge_family ridge_family_gemm_fp8_tensor = {
                       "bits: DeepSeek-V3, arXiv 2412.19437, 3.3.2): 3.3 cuts rms a step of 32 along k, sqrt(k/32) "
                       "times as much at the end, 2^-8.3 of the largest partial sum at k = 2048. Simulated, beyond rel: "
                       "2^-9.7 of the sum of absolute products with outliers, 2^-12.4 on normal inputs. 2^-10 is "
-                      "exceeded on an H200, by cuBLASLt with fast accumulation in the same elements by the same amount: "
+                      "exceeded on an H200, by cuBLASLt with fast accumulation in the same elements by as much: "
                       "it is the tensor core's accumulator, and what promotion (gemm_fp8_block) is for"},
     .fill = fill,
     .reference = reference,

@@ -114,7 +114,7 @@ static __device__ __forceinline__ void consume(const gemm_fp8_cluster_arguments 
 template <typename tile>
 static __global__ void __launch_bounds__(tile::threads, 1)
     gemm_fp8_tensor_packed_result(const __grid_constant__ gemm_fp8_cluster_arguments arguments, const float *scale_a,
-                              const float *scale_b)
+                                  const float *scale_b)
 {
     extern __shared__ __align__(1024) char memory[];
     const uint32_t data = shared_address(memory), slabs = data + arguments.stages * tile::stage_bytes;
@@ -196,7 +196,7 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_04_packed_result = {
     .idea = "03, and a tile waits as BF16 in registers to be stored under the first WGMMAs of the next one",
     .source = "",
-    .changes = "between tiles the tensor cores wait for one rounding of the sums, not for their way through shared memory",
+    .changes = "between tiles the tensor cores wait for the rounding of the sums, not for their way out",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_fp8_unsupported,
