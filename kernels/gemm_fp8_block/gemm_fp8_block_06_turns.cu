@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/gemm_fp8_block/gemm_fp8_block_cluster.cuh"
+
+#define TILES(X) X(2, 128, 1) X(1, 192, 3)
+
+#define COMPILED(s, n, boxes) gemm_fp8_block_compiled<gemm_fp8_block_shape<s, n, boxes>, true, false>(),
+#define START(s, n, boxes) gemm_fp8_block_start<gemm_fp8_block_shape<s, n, boxes>, true, false>,
+static const struct gemm_fp8_compiled compiled[] = {TILES(COMPILED)};
+static int (*const starts[])(const struct ridge_call *, const struct gemm_fp8_block_plan *) = {TILES(START)};
+static const int tiles = sizeof compiled / sizeof *compiled;
+
+static int setup(struct ridge_call *call, void **state)
+{
+    return gemm_fp8_block_setup_cluster(call, compiled, tiles, state);
+}
+
+static int launch(const struct ridge_call *call)
+{
+    const struct gemm_fp8_block_plan *plan = (const struct gemm_fp8_block_plan *)call->state;
+    return starts[plan->plan.choice.tile](call, plan);
+}
+
+static const char *describe(void *state)
+{
+    return state ? ((const struct gemm_fp8_block_plan *)state)->plan.text : "";
+}
+
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    gemm_fp8_block_issue_cluster(compiled, tiles, dim, device, work);
+}
+
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_06_turns = {
+    .idea = "05 with consumers that take turns to issue: one promotes while the WGMMAs of the other run",
+    .source = "CUTLASS, OrderedSequenceBarrier of the ping-pong schedule",
+    .changes = "the consumers cannot fall into step, in which both would promote and no WGMMA run",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .unsupported = gemm_fp8_unsupported,
+    .issued = issued,
+    .setup = setup,
+    .teardown = free,
+    .describe = describe,
+    .launch = launch,
+    .kernel = (const void *)gemm_fp8_block_cluster<gemm_fp8_block_shape<2, 128, 1>, true, false>,
+};

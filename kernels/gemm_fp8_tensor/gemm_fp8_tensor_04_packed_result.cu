@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/gemm_fp8_tensor/gemm_fp8_cluster.cuh"
+
+/* A finished tile: pairs of columns in BF16, half the registers of its sums. */
+template <typename tile> using packed = uint32_t[tile::columns / 4];
+
+/* One box of the warp's 16 rows to its slab, as gemm_store_slab does. */
+template <typename tile, int box>
+static __device__ __forceinline__ void fill_box(uint32_t data, const packed<tile> &result)
+{
+    using slab = gemm_slab<tile>;
+    const int lane = threadIdx.x % 32, row = lane / 8 % 2 * 8 + lane % 8;
+    const uint32_t shared_row = data + row * slab::columns * 2;
+#pragma unroll
+    for (int unit = 0; unit < slab::columns / 8; unit += 2) {
+        const int mine = unit + lane / 16, at = (box * slab::columns / 8 + unit) * 2;
+        const uint32_t address = shared_row + (slab::swizzled ? mine ^ row % 8 : mine) * 16;
+        if (unit + 1 < slab::columns / 8)
+            stmatrix_x4(address, result[at], result[at + 1], result[at + 2], result[at + 3]);
+        else
+            stmatrix_x2(address, result[at], result[at + 1]);
+    }
+}
+
+template <typename tile, int box = 0>
+static __device__ __forceinline__ void store(const CUtensorMap &map, uint32_t slab_data, int row, int column,
+                                             const packed<tile> &result)
+{
+    using slab = gemm_slab<tile>;
+    if constexpr (box * slab::columns < tile::columns) {
+        const uint32_t data = slab_data + box % slab::buffers * slab::box_bytes;
+        if (threadIdx.x % 32 == 0 && box == 0)
+            bulk_wait_read<0>();
+        if (threadIdx.x % 32 == 0 && box >= slab::buffers)
+            bulk_wait_read<slab::buffers - 1>();
+        __syncwarp();
+        fill_box<tile, box>(data, result);
+        fence_proxy_async();
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) {
+            tma_store(&map, column + box * slab::columns, row, data);
+            bulk_commit();
+        }
+        store<tile, box + 1>(map, slab_data, row, column, result);
+    }
+}
+
+/* sum = the product over all stages. A stage is released, and the barrier of the next one asked for, while wgmmas are
+ * queued: the first slice of a stage is a group of its own. under_first() runs under the first stage's wgmmas. */
+template <typename tile, typename function>
+static __device__ __forceinline__ void accumulate(float (&sum)[tile::columns / 2], const ring &ring, ring_place &at,
+                                                  int blocks, int warpgroup, uint32_t ctas, const function &under_first)
+{
+    mbarrier_wait(ring_full(ring, at), at.parity);
+    wgmma_fence();
+    gemm_fp8_multiply<tile, 0, 4>(sum, ring.data + at.stage * tile::stage_bytes, warpgroup, 0);
+    wgmma_commit();
+    uint32_t used = ring_empty(ring, at);
+    ring_next(ring, at);
+    under_first();
+#pragma unroll 1
+    for (int i = 1; i < blocks; i++) {
+        const uint32_t data = ring.data + at.stage * tile::stage_bytes;
+        mbarrier_wait(ring_full(ring, at), at.parity);
+        wgmma_fence();
+        gemm_fp8_multiply<tile, 0, 1>(sum, data, warpgroup, 1);
+        wgmma_commit();
+        wgmma_wait<1>();
+        gemm_release(used, ctas);
+        gemm_fp8_multiply<tile, 1, 4>(sum, data, warpgroup, 1);
+        wgmma_commit();
+        used = ring_empty(ring, at);
+        ring_next(ring, at);
+    }
+    wgmma_wait<0>();
+    gemm_release(used, ctas);
+}
+
+template <typename tile>
+static __device__ __forceinline__ void consume(const gemm_fp8_cluster_arguments &arguments, const ring &ring,
+                                               uint32_t slabs, const gemm_part &part, float scale, int warpgroup)
+{
+    const gemm_fp8_arguments &gemm = arguments.gemm;
+    const uint32_t slab = slabs + threadIdx.x / 32 * gemm_slab<tile>::bytes;
+    float sum[tile::columns / 2];
+    packed<tile> result = {};
+    gemm_fp8_corner done = {-1, 0}; /* of the tile in `result` */
+    ring_place at = {};
+    const auto store_done = [&] {
+        if (done.row >= 0)
+            store<tile>(gemm.maps.d, slab, done.row + threadIdx.x / 32 * 16, done.column, result);
+    };
+    for (int index = part.cluster; index < tile_count(gemm.order); index += part.clusters) {
+        const gemm_fp8_corner corner = gemm_fp8_corner_of<tile>(arguments, tile_at(gemm.order, index), part);
+        accumulate<tile>(sum, ring, at, gemm.blocks, warpgroup, (uint32_t)(part.a_ctas | part.b_ctas), store_done);
+        wgmma_settle(sum);
+#pragma unroll
+        for (int i = 0; i < tile::columns / 2; i++)
+            sum[i] *= scale;
+        if (gemm.tensor_store) {
+#pragma unroll
+            for (int i = 0; i < tile::columns / 4; i++)
+                result[i] = cvt_bf16x2_f32(sum[2 * i], sum[2 * i + 1]);
+            done = corner;
+        } else {
+            gemm_store_registers(gemm.out, corner.row + 64 * warpgroup, corner.column, sum);
+        }
+    }
+    store_done();
+    if (threadIdx.x % 32 == 0)
+        bulk_wait<0>();
+}
+
+template <typename tile>
+static __global__ void __launch_bounds__(tile::threads, 1)
+    gemm_fp8_tensor_packed_result(const __grid_constant__ gemm_fp8_cluster_arguments arguments, const float *scale_a,
+                                  const float *scale_b)
+{
+    extern __shared__ __align__(1024) char memory[];
+    const uint32_t data = shared_address(memory), slabs = data + arguments.stages * tile::stage_bytes;
+    const ring ring = {data, slabs + gemm_slab<tile>::bytes_all, arguments.stages};
+    const gemm_part part = gemm_part_of(arguments.cluster);
+    const int warpgroup = gemm_warpgroup();
+
+    if (threadIdx.x == 0) {
+        tma_prefetch_map(&arguments.gemm.maps.a);
+        tma_prefetch_map(&arguments.gemm.maps.b);
+        tma_prefetch_map(&arguments.gemm.maps.d);
+        ring_init(ring, gemm_readers(arguments.cluster, tile::consumers));
+    }
+    cluster_sync();
+    if (warpgroup == tile::consumers) {
+        registers_give<tile::producer_registers>();
+        if (threadIdx.x % 128 == 0)
+            gemm_fp8_produce<tile>(arguments, ring, part, 0, [](int, int, int, uint32_t) {});
+        __syncwarp();
+    } else {
+        registers_take<tile::consumer_registers>();
+        consume<tile>(arguments, ring, slabs, part, *scale_a * *scale_b, warpgroup);
+        __syncwarp();
+    }
+    cluster_sync(); /* shared memory lives until the others have written and arrived for the last time */
+}
+
+template <typename tile> static struct gemm_fp8_compiled compiled_of()
+{
+    return {{tile::rows, tile::columns, tile::stage_bytes, gemm_slab<tile>::bytes_all},
+            (const void *)gemm_fp8_tensor_packed_result<tile>,
+            tile::threads,
+            gemm_slab<tile>::columns};
+}
+
+template <typename tile> static int start(const struct ridge_call *call, const struct gemm_fp8_cluster_plan *plan)
+{
+    const int size = plan->choice.cluster_rows * plan->choice.cluster_columns;
+    return gemm_launch_clusters(call, gemm_fp8_tensor_packed_result<tile>, plan->clusters, size, tile::threads,
+                                plan->shared_bytes, plan->arguments, (const float *)call->buffer[2],
+                                (const float *)call->buffer[3]);
+}
+
+#define TILES(X) X(2, 256) X(2, 192) X(2, 176) X(2, 144)
+
+#define COMPILED(w, n) compiled_of<gemm_fp8_tile<w, n>>(),
+#define START(w, n) start<gemm_fp8_tile<w, n>>,
+static const struct gemm_fp8_compiled compiled[] = {TILES(COMPILED)};
+static int (*const starts[])(const struct ridge_call *, const struct gemm_fp8_cluster_plan *) = {TILES(START)};
+static const int tiles = sizeof compiled / sizeof *compiled;
+
+static int setup(struct ridge_call *call, void **state)
+{
+    struct gemm_fp8_cluster_plan *plan = (struct gemm_fp8_cluster_plan *)gemm_plan_new(call, sizeof *plan);
+    if (plan && gemm_fp8_prepare(call, compiled, tiles, plan)) {
+        free(plan);
+        plan = NULL;
+    }
+    *state = plan;
+    return plan ? 0 : 1;
+}
+
+static int launch(const struct ridge_call *call)
+{
+    const struct gemm_fp8_cluster_plan *plan = (const struct gemm_fp8_cluster_plan *)call->state;
+    return starts[plan->choice.tile](call, plan);
+}
+
+static const char *describe(void *state)
+{
+    return state ? ((const struct gemm_fp8_cluster_plan *)state)->text : "";
+}
+
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    gemm_fp8_issue_cluster(compiled, tiles, dim, device, work);
+}
+
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_04_packed_result = {
+    .idea = "03, and a tile waits as BF16 in registers to be stored under the first WGMMAs of the next one",
+    .source = "",
+    .changes = "between tiles the tensor cores wait for the rounding of the sums, not for their way out",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .unsupported = gemm_fp8_unsupported,
+    .issued = issued,
+    .setup = setup,
+    .teardown = free,
+    .describe = describe,
+    .launch = launch,
+    .kernel = (const void *)gemm_fp8_tensor_packed_result<gemm_fp8_tile<2, 256>>,
+};
