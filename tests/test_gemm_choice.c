@@ -16,7 +16,7 @@ static const struct ridge_device h200 = {
     .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
 
 static const struct gemm_built built[] = {
-    {128, 256, 384 * 128, 32768}, {192, 176, 368 * 128, 33792}, {128, 144, 272 * 128, 18432}};
+    {128, 256, 384 * 128, 32768, 0}, {192, 176, 368 * 128, 33792, 0}, {128, 144, 272 * 128, 18432, 0}};
 
 static void every_tile_once(void **state)
 {

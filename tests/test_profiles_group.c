@@ -38,8 +38,6 @@ static void roofline_has_what_the_model_reads(void **state)
     static const char *const wanted[] = {"dram__bytes_read.sum",
                                          "dram__bytes_write.sum",
                                          "lts__t_bytes.sum",
-                                         "lts__t_sectors_op_read_lookup_hit.sum",
-                                         "lts__t_sectors_op_read_lookup_miss.sum",
                                          "smsp__inst_executed.sum",
                                          "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum",
                                          "sm__ops_path_tensor_src_fp8_sparsity_off.sum",

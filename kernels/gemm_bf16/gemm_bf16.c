@@ -27,7 +27,7 @@ static const struct ridge_shape shapes[] = {
     {"cube-1024", RIDGE_QUICK, RIDGE_CUDA, {1024, 1024, 1024}},
     {"prefill", RIDGE_STANDARD, RIDGE_CUDA, {4096, 4096, 7168}},
     {"decode", RIDGE_STANDARD, RIDGE_CUDA, {64, 7168, 2048}},
-    {"prefill-shallow", RIDGE_STANDARD, RIDGE_CUDA, {4096, 24576, 1536}},
+    {"prefill-shallow", RIDGE_FULL, RIDGE_CUDA, {4096, 24576, 1536}},
     {"prefill-2112x7168", RIDGE_FULL, RIDGE_CUDA, {4096, 2112, 7168}},
     {"prefill-576x7168", RIDGE_FULL, RIDGE_CUDA, {4096, 576, 7168}},
     {"prefill-32768x512", RIDGE_FULL, RIDGE_CUDA, {4096, 32768, 512}},

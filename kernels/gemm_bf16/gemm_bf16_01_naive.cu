@@ -43,6 +43,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_01_naive = {
     .changes = "",
     .kind = RIDGE_CUDA,
     .min_cc = 80,
+    .unsupported = ridge_too_slow,
     .issued = issued,
     .launch = launch,
     .kernel = (const void *)gemm_bf16_naive,

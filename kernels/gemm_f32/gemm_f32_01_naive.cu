@@ -32,6 +32,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_f32_01_naive = {
     .changes = "",
     .kind = RIDGE_CUDA,
     .min_cc = 80,
+    .unsupported = ridge_too_slow,
     .launch = launch,
     .kernel = (const void *)gemm_f32_naive,
 };

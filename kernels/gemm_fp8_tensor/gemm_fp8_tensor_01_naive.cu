@@ -45,6 +45,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_01_naive = {
     .changes = "",
     .kind = RIDGE_CUDA,
     .min_cc = 80,
+    .unsupported = ridge_too_slow,
     .issued = issued,
     .launch = launch,
     .kernel = (const void *)gemm_fp8_tensor_naive,

@@ -37,4 +37,13 @@ static inline int64_t ridge_ceil_div(int64_t value, int64_t divisor)
     return (value + divisor - 1) / divisor;
 }
 
+/* For the first steps of GEMM ladders: a launch of more multiply-adds takes a quarter of a second and up. */
+static inline const char *ridge_too_slow(const int64_t *dim, const struct ridge_device *device)
+{
+    (void)device;
+    return (double)dim[0] * (double)dim[1] * (double)dim[2] > 1e11
+               ? "more than 1e11 multiply-adds take this step a quarter of a second and up; measure it on a smaller shape"
+               : NULL;
+}
+
 #endif
