@@ -39,36 +39,38 @@ setup:
 	@scripts/setup
 
 build: setup
-	cmake -S . -B $(BUILD)
-	cmake --build $(BUILD) --parallel $(JOBS)
+	@cmake -S . -B $(BUILD) --log-level=NOTICE
+	@cmake --build $(BUILD) --parallel $(JOBS)
 
 # Plots and report of the records in $(1).
 out = $(basename $(shell realpath -m --relative-to=. $(1)))
 draw = $(RIDGE) roofline $(1) --out $(call out,$(1)) $(addprefix --device ,$(DEVICE))
 tell = $(RIDGE) report $(1) --out $(call out,$(1))
 
-# A check that failed (exit code 1) does not keep the others from the report.
+# A check that failed (exit code 1) does not keep the others from the report. The report links the plots, so they come
+# first; their paths are said last.
 bench: build
 	@mkdir -p $(RESULTS) $(dir $(RUN))
-	$(RIDGE) bench --preset $(PRESET) --json $(RUN); code=$$?; [ $$code -le 1 ] || exit $$code; \
-	ln -sfnr $(RUN) $(RESULTS)/latest.jsonl && $(call draw,$(RUN)) && $(call tell,$(RUN)) && exit $$code
+	@$(RIDGE) bench --preset $(PRESET) --json $(RUN); code=$$?; [ $$code -le 1 ] || exit $$code; \
+	ln -sfnr $(RUN) $(RESULTS)/latest.jsonl && paths=$$($(call draw,$(RUN)) --quiet) && $(call tell,$(RUN)) && \
+	echo "$$paths" && exit $$code
 
 roofline: build
-	$(call draw,$(LAST))
+	@$(call draw,$(LAST))
 
 report: build
-	$(call tell,$(LAST))
+	@$(call tell,$(LAST))
 
 regress: build
-	RIDGE=$(RIDGE) RESULTS=$(RESULTS) scripts/regress
+	@RIDGE=$(RIDGE) RESULTS=$(RESULTS) scripts/regress
 
 doctor: build
-	$(RIDGE) doctor
+	@$(RIDGE) doctor
 
 sanitize: setup
-	cmake -S . -B $(BUILD)-sanitize -DRIDGE_CUDA=OFF -DRIDGE_SANITIZE=ON -DRIDGE_WERROR=ON
-	cmake --build $(BUILD)-sanitize --parallel $(JOBS)
-	ctest --test-dir $(BUILD)-sanitize --output-on-failure --parallel $(JOBS)
+	@cmake -S . -B $(BUILD)-sanitize --log-level=NOTICE -DRIDGE_CUDA=OFF -DRIDGE_SANITIZE=ON -DRIDGE_WERROR=ON
+	@cmake --build $(BUILD)-sanitize --parallel $(JOBS)
+	@ctest --test-dir $(BUILD)-sanitize --output-on-failure --parallel $(JOBS)
 
 lint: setup
 	@if command -v cppcheck >/dev/null; then \
@@ -78,7 +80,7 @@ lint: setup
 	else echo 'cppcheck is not installed: source checks left out'; fi
 
 test: build sanitize lint
-	ctest --test-dir $(BUILD) --output-on-failure
+	@ctest --test-dir $(BUILD) --output-on-failure
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-sanitize

@@ -19,7 +19,8 @@ struct runner {
     struct sampler_limits limits;
     const struct metric_group *group; /* NULL: no counters, for the reason in counters_reason */
     const char *counters_reason;
-    bool time; /* false: check only */
+    bool time;    /* false: check only */
+    bool foreign; /* variants of shared objects take part: the commit does not name all of the code */
     uint64_t seed;
     const char *run_id;
     int argc;

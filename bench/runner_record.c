@@ -26,7 +26,7 @@ static void set_run(json_t *record, const struct runner *runner)
     record_set_string(record, "run.id", runner->run_id);
     record_set_string(record, "run.time_utc", utc);
     record_set_string(record, "run.git", ridge_git_hash);
-    record_set(record, "run.dirty", json_boolean(ridge_git_dirty));
+    record_set(record, "run.dirty", json_boolean(ridge_git_dirty || runner->foreign));
     record_set_string(record, "run.version", ridge_version);
     record_set(record, "run.argv", argv);
     record_set_string(record, "run.host", processor);

@@ -10,9 +10,12 @@
 #include "bench/shape.h"
 #include "cli/commands.h"
 #include "cli/session.h"
+#include "reports/format.h"
 
 /* Above this much work the C reference takes too long and the GPU one is used. */
 static const double C_REFERENCE_WORK = 2e8;
+/* Above this much work a step on the host can take so long that a log has to say what is going on. */
+static const double LONG_HOST_WORK = 1e10;
 
 struct bench_options {
     struct session_options session;
@@ -51,18 +54,30 @@ static int parse(int key, char *value, struct argp_state *state)
     }
 }
 
-static void progress(const struct bench *b, int step)
+/* Operations and bytes, as a measure of how long a step takes. */
+static double cost_of(const struct step *step)
+{
+    struct ridge_work work = {0};
+    step->entry->problem->work(step->dim, &work);
+    return work.flop_bf16 + work.flop_fp8 + work.flop_fp32 + 20 * work.exp + work.bytes_hbm_read +
+           work.bytes_hbm_write + work.bytes_l2 + work.bytes_smem;
+}
+
+/* A line that the next one replaces on a terminal. Elsewhere only what can take long is told. */
+static void progress(const struct bench *b, int step, const char *doing)
 {
     const struct step *s = &b->plan.step[step];
     char name[256];
     session_running(s->entry, s->dim);
-    if (!b->terminal)
+    if (!b->terminal && !(b->session.ops == &device_host && cost_of(s) > LONG_HOST_WORK))
         return;
     shape_name(s->entry->problem, s->dim, name, sizeof name);
     double spent = (time_now_ns() - b->began_ns) / 1e9;
-    fprintf(stderr, "\r\033[K[%d/%d] %s_%s %s", step + 1, b->plan.count, s->entry->family, s->entry->label, name);
+    fprintf(stderr, "%s[%d/%d] %s_%s %s: %s", b->terminal ? "\r\033[K" : "", step + 1, b->plan.count, s->entry->family,
+            s->entry->label, name, doing);
     if (step > 2)
         fprintf(stderr, ", about %.0f s left", spent / step * (b->plan.count - step));
+    fputs(b->terminal ? "" : "\n", stderr);
     fflush(stderr);
 }
 
@@ -77,10 +92,25 @@ static void print_line(const struct bench *b, const json_t *record)
     if (!record_is(record, "status", "ok"))
         printf("%s\n", reason ? reason : "no reason was given");
     else
-        printf("%12.3f us  +-%.2f%%  error %.2g\n", median / 1e3,
+        printf("%10s  +-%.2f%%  error %.2g of tolerance\n", format_time_ns(median).s,
                (json_number_value(json_array_get(interval, 1)) - json_number_value(json_array_get(interval, 0))) / 2 /
                    median * 100,
                record_number(record, "check.max_error"));
+}
+
+/* On the host every core takes part, so other work on them is in the times. The load average alone also remembers what
+ * has just ended, such as a build. */
+static void warn_of_load(const struct bench *b)
+{
+    double load, others = 0;
+    FILE *file = fopen("/proc/loadavg", "r");
+    bool known = file && fscanf(file, "%lf %*f %*f %lf", &load, &others) == 2;
+    double spare = (double)sysconf(_SC_NPROCESSORS_ONLN) - b->session.info.device.sms;
+    if (file)
+        fclose(file);
+    if (known && load > spare + 0.5 && others - 1 > spare)
+        printf("note: the load average is %.1f: other work on these %d cores will disturb the times\n", load,
+               b->session.info.device.sms);
 }
 
 /* Takes the record. */
@@ -97,11 +127,7 @@ static int emit(struct bench *b, json_t *record, struct ridge_error *err)
 
 static ridge_reference_fn choose_reference(const struct bench *b, const struct step *step)
 {
-    struct ridge_work work = {0};
-    step->entry->problem->work(step->dim, &work);
-    double cost = work.flop_bf16 + work.flop_fp8 + work.flop_fp32 + 20 * work.exp + work.bytes_hbm_read +
-                  work.bytes_hbm_write + work.bytes_l2 + work.bytes_smem;
-    return b->session.ops == &device_cuda && cost > C_REFERENCE_WORK ? step->entry->reference : NULL;
+    return b->session.ops == &device_cuda && cost_of(step) > C_REFERENCE_WORK ? step->entry->reference : NULL;
 }
 
 /* Runs the steps [first, last) of one family and shape on one problem. */
@@ -115,8 +141,8 @@ static int run_problem(struct bench *b, int first, int last, struct ridge_error 
     int status = RIDGE_OK;
     for (int i = first; i < last && status == RIDGE_OK && !session_interrupted(); i++) {
         json_t *record = runner_skip(&s->runner, step[i - first].entry, step->dim);
-        progress(b, i);
         if (!record && !open && !reason.text[0]) {
+            progress(b, i, choose_reference(b, step) ? "GPU reference" : "reference in double precision on the host");
             status = problem_open(&problem, s->ops, &s->info.device, step->entry->problem, step->dim,
                                   s->options.modes.fill, 0, s->options.seed, &reason);
             open = status == RIDGE_OK;
@@ -131,6 +157,7 @@ static int run_problem(struct bench *b, int first, int last, struct ridge_error 
             break;
         if (!record && reason.text[0])
             record = runner_skipped(&s->runner, step[i - first].entry, step->dim, reason.text);
+        progress(b, i, "checking and timing");
         if (!record)
             status = runner_run(&s->runner, &problem, step[i - first].entry, &record, err);
         if (status == RIDGE_OK && session_interrupted() && json_is_null(record_get(record, "time")))
@@ -219,6 +246,8 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
     printf("%s, %s\n", b.session.info.name, b.session.run_id);
     if (b.session.device_note[0])
         printf("on the host: %s\n", b.session.device_note);
+    if (b.session.ops == &device_host)
+        warn_of_load(&b);
     if (b.session.counters_reason[0])
         printf("no counters: %s\n", b.session.counters_reason);
     status = run_plan(&b, err);

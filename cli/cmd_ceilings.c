@@ -72,7 +72,7 @@ static const char *ceiling_label(int field, bool host)
     } host_label[] = {{"hbm_read", "DRAM read"},
                       {"hbm_copy", "DRAM copy"},
                       {"hbm_write", "DRAM write"},
-                      {"l2", "last-level cache"},
+                      {"l2", "cache (L2 and up)"},
                       {"smem", "L1 cache"}};
     for (size_t i = 0; host && i < sizeof host_label / sizeof *host_label; i++)
         if (strcmp(ceiling_info[field].key, host_label[i].key) == 0)

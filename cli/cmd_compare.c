@@ -46,10 +46,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static bool is_output(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+static FILE *open_written(const char *path)
+{
+    return is_output(path) ? stdout : fopen(path, "w");
+}
+
 static int close_written(FILE *out, const char *path, struct ridge_error *err)
 {
     bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
+    if ((out == stdout ? fflush(out) : fclose(out)) != 0 || failed)
         return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
     return RIDGE_OK;
 }
@@ -58,14 +68,14 @@ static int write_files(const struct comparison *comparison, const struct compare
 {
     int status = RIDGE_OK;
     if (args->junit) {
-        FILE *out = fopen(args->junit, "w");
+        FILE *out = open_written(args->junit);
         if (!out)
             return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", args->junit, strerror(errno));
         compare_junit(comparison, out);
         status = close_written(out, args->junit, err);
     }
     if (args->markdown && !status) {
-        FILE *out = fopen(args->markdown, "w");
+        FILE *out = open_written(args->markdown);
         if (!out)
             return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", args->markdown, strerror(errno));
         status = compare_markdown(comparison, out, err);
@@ -79,15 +89,17 @@ int cmd_compare(int argc, char **argv, struct ridge_error *err)
 {
     static const struct argp_option options[] = {
         {"threshold", 't', "PCT", 0, "what counts as a difference (default 2 %)", 0},
-        {"junit", 'j', "FILE", 0, "also write JUnit XML", 0},
-        {"markdown", 'm', "FILE", 0, "also write a Markdown summary", 0},
+        {"junit", 'j', "FILE", 0, "also write JUnit XML; - is standard output, and the table then goes to standard error", 0},
+        {"markdown", 'm', "FILE", 0, "also write a Markdown summary; - as above", 0},
         {0},
     };
     static const struct argp argp = {
         options,
         parse,
         "BASE NEW",
-        "Compares two record files pair by pair (variant, shape, mode, device).\v"
+        "Compares two record files pair by pair: variant, shape, mode and device.\v"
+        "A device of NEW that is not in BASE is held against BASE's of the same kind, and the pair is not comparable where the "
+        "models differ. "
         "A pair is slower when the whole interval of new / base lies above 1 + threshold. Slower with the same device "
         "code is environment and no regression. Another unit of the same GPU model or another driver patch is compared "
         "by ratio to the vendor variant of the family.\n"
@@ -108,7 +120,7 @@ int cmd_compare(int argc, char **argv, struct ridge_error *err)
         status = compare_build(&comparison, &base, &now, args.threshold_percent / 100.0, err);
     if (status)
         goto out;
-    status = compare_print(&comparison, stdout, err);
+    status = compare_print(&comparison, is_output(args.junit) || is_output(args.markdown) ? stderr : stdout, err);
     if (!status)
         status = write_files(&comparison, &args, err);
     if (!status)

@@ -15,7 +15,13 @@ static int parse(int key, char *value, struct argp_state *state)
     return 0;
 }
 
-static void print_family(const struct ridge_entry *entry)
+/* --device, where "auto" lists both kinds. */
+static bool listed(const struct session_options *options, enum ridge_kind kind)
+{
+    return strcmp(options->device, kind == RIDGE_CUDA ? "host" : "cuda") != 0;
+}
+
+static void print_family(const struct ridge_entry *entry, const struct session_options *options)
 {
     static const char *const levels[] = {"quick", "standard", "full"};
     const struct ridge_family *family = entry->problem;
@@ -25,6 +31,8 @@ static void print_family(const struct ridge_entry *entry)
         printf(" %s", family->axis[i].name);
     printf("\n");
     for (int i = 0; i < family->shapes; i++) {
+        if (!listed(options, family->shape[i].kind))
+            continue;
         shape_name(family, family->shape[i].dim, name, sizeof name);
         printf("  shape %-28s %-16s %s, %s\n", name, family->shape[i].name,
                family->shape[i].kind == RIDGE_CUDA ? "cuda" : "host", levels[family->shape[i].level]);
@@ -34,7 +42,7 @@ static void print_family(const struct ridge_entry *entry)
 int cmd_list(int argc, char **argv, struct ridge_error *err)
 {
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
-    const struct argp argp = {NULL, parse, NULL, "Lists families, their axes and shapes, and variants.", children, NULL, NULL};
+    const struct argp argp = {NULL, parse, NULL, "Lists families, their axes and shapes, and variants; with --device host or cuda those that run there.", children, NULL, NULL};
     struct session_options options;
     struct session session;
     const char *last = "";
@@ -46,17 +54,18 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
     status = session_open_registry(&session, &options, err);
     for (int i = 0; i < session.registry.count && status == RIDGE_OK; i++) {
         const struct ridge_entry *entry = session.registry.entry[i];
-        if (!registry_match(entry, options.family, options.variant))
+        if (!registry_match(entry, options.family, options.variant) || !listed(&options, entry->variant->kind))
             continue;
         if (strcmp(last, entry->family) != 0)
-            print_family(entry);
+            print_family(entry, &options);
         last = entry->family;
         printf("  %-32s %s\n", entry->label, entry->variant->idea);
         shown++;
     }
     if (status == RIDGE_OK && shown == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "no variant matches --family=%s --variant=%s",
-                            options.family ? options.family : "*", options.variant ? options.variant : "*");
+        status = ridge_fail(err, RIDGE_INVALID, "no variant matches --family=%s --variant=%s --device=%s",
+                            options.family ? options.family : "*", options.variant ? options.variant : "*",
+                            options.device);
     registry_close(&session.registry);
     return status;
 }

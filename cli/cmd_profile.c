@@ -108,10 +108,10 @@ int cmd_profile(int argc, char **argv, struct ridge_error *err)
     if (status)
         return status;
     status = session_open(&session, &o.session, argc, argv, err);
-    if (status == RIDGE_OK && session.counters_reason[0])
-        status = ridge_fail(err, RIDGE_ENVIRONMENT, "no counters: %s", session.counters_reason);
     if (status == RIDGE_OK)
         status = session_plan(&session, session.info.device.kind, &plan, err);
+    if (status == RIDGE_OK && session.counters_reason[0])
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "no counters: %s", session.counters_reason);
     if (status == RIDGE_OK && o.json)
         status = session_open_writer(&writer, o.json, err);
     for (int i = 0; i < plan.count && status == RIDGE_OK && !session_interrupted(); i++)

@@ -30,6 +30,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
+static void print_charts(const struct report *report, const char *dir)
+{
+    char name[128];
+    for (size_t d = 0; d < report->devices; d++)
+        for (size_t f = 0; f < report->device[d].families; f++) {
+            const struct report_family *family = &report->device[d].family[f];
+            if (!bound_chart_wanted(family))
+                continue;
+            bound_chart_name(report, &report->device[d], family, name, sizeof name);
+            printf("%s/%s.svg  .png\n", dir, name);
+        }
+}
+
 static int write_report(const struct report *report, const char *dir, struct ridge_error *err)
 {
     char note[9000];
@@ -40,9 +53,11 @@ static int write_report(const struct report *report, const char *dir, struct rid
         status = report_markdown(report, dir, err);
     if (status)
         return status;
-    printf("%s/report.md\n", dir);
     if (note[0])
         printf("note: %s\n", note);
+    else
+        print_charts(report, dir);
+    printf("%s/report.md\n", dir);
     return RIDGE_OK;
 }
 

@@ -18,6 +18,7 @@ struct roofline_args {
     const char *out;
     char *device[MAX_TARGETS]; /* owned */
     int devices;
+    bool quiet;
     struct inputs inputs;
 };
 
@@ -51,6 +52,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o':
         args->out = arg;
+        return 0;
+    case 'q':
+        args->quiet = true;
         return 0;
     case 'd':
         if (!*arg)
@@ -96,7 +100,10 @@ static int print_measured(const struct machine *m, struct ridge_error *err)
         name_cells(&grid, &m->points, i);
         cell(&grid, p->useful_flop > 0 ? format_si(p->useful_flop / p->time_s, "FLOP/s") : text_of("-"));
         cell(&grid, format_si(p->level[LEVEL_HBM].useful_bytes / p->time_s, "B/s"));
-        grid_cell(&grid, bound.floor_s > 0 ? bound_name(bound.first, m->host) : "-");
+        const char *name = bound_name(bound.first, m->host);
+        cell(&grid, !(bound.floor_s > 0)                       ? text_of("-")
+                    : bound_explains(bound.floor_s, p->time_s) ? text_of("%s", name)
+                                                               : text_of("(%s)", name));
         cell(&grid, bound.floor_s > 0 ? format_time_ns(bound.floor_s * 1e9) : text_of("-"));
         cell(&grid, bound.floor_s > 0 ? format_percent(bound.floor_s / p->time_s) : text_of("-"));
         cell(&grid, bound.second == bound.first ? text_of("-")
@@ -199,8 +206,8 @@ static int open_machine(const struct record_list *list, const json_t *record, st
     return points_of_device(list, m->name, &m->points, err);
 }
 
-static int run_machine(struct machine *m, const struct device_spec *target, int targets, const char *out, int *waiting,
-                       struct ridge_error *err)
+static int run_machine(struct machine *m, const struct device_spec *target, int targets, bool quiet, const char *out,
+                       int *waiting, struct ridge_error *err)
 {
     if (m->points.left_out > 0)
         printf("note: %zu records of %s have no checked time and are left out\n", m->points.left_out, m->name);
@@ -208,18 +215,18 @@ static int run_machine(struct machine *m, const struct device_spec *target, int 
         printf("note: no kernels of %s with a checked time, nothing to draw\n", m->name);
         return RIDGE_OK;
     }
-    int status = print_measured(m, err);
+    if (m->host && targets > 0)
+        printf("note: %s is a host: only records of a GPU are placed on other devices and projected to them\n", m->name);
+    int status = quiet ? RIDGE_OK : print_measured(m, err);
     if (!status)
         status = draw_levels(m, NULL, out, waiting, err);
-    for (int i = 0; i < targets && !status; i++) {
+    for (int i = 0; i < targets && !status && !m->host; i++) {
         if (m->profile && strcmp(m->profile, target[i].id) == 0)
             continue;
-        if (m->host) {
-            printf("note: host variants of %s are not placed on %s\n", m->name, target[i].name);
-            continue;
+        if (!quiet) {
+            printf("\n");
+            status = print_elsewhere(m, &target[i], err);
         }
-        printf("\n");
-        status = print_elsewhere(m, &target[i], err);
         if (!status)
             status = draw_levels(m, &target[i], out, waiting, err);
     }
@@ -240,8 +247,8 @@ static bool same_profile(const json_t *a, const json_t *b)
     return profile && record_is(b, "device.profile", profile);
 }
 
-static int run_all(const struct record_list *list, const struct device_spec *target, int targets, const char *out,
-                   struct ridge_error *err)
+static int run_all(const struct record_list *list, const struct device_spec *target, int targets, bool quiet,
+                   const char *out, struct ridge_error *err)
 {
     int status = RIDGE_OK, waiting = 0;
     for (size_t i = 0; i < list->count && !status; i++) {
@@ -252,7 +259,7 @@ static int run_all(const struct record_list *list, const struct device_spec *tar
         for (size_t j = 0; j < i; j++)
             machine.number += first_of_device(list, j) && same_profile(list->record[j], list->record[i]);
         if (!status)
-            status = run_machine(&machine, target, targets, out, &waiting, err);
+            status = run_machine(&machine, target, targets, quiet, out, &waiting, err);
         point_list_free(&machine.points);
     }
     if (!status && waiting > 0)
@@ -280,7 +287,7 @@ static int run(const struct roofline_args *args, struct ridge_error *err)
     if (!status && list.notes[0])
         printf("note: %s\n", list.notes);
     if (!status)
-        status = run_all(&list, target, args->devices, out, err);
+        status = run_all(&list, target, args->devices, args->quiet, out, err);
     record_list_free(&list);
     return status;
 }
@@ -291,6 +298,7 @@ int cmd_roofline(int argc, char **argv, struct ridge_error *err)
         {"device", 'd', "ID[,ID...]", 0,
          "place and project the records on these devices too (h20, h800-sxm, or a file)", 0},
         {"out", 'o', "DIR", 0, "folder for the plots (default: the current one)", 0},
+        {"quiet", 'q', NULL, 0, "no tables, only the paths of the plots", 0},
         {0},
     };
     static const struct argp argp = {

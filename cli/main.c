@@ -78,7 +78,10 @@ int main(int argc, char **argv)
             fprintf(stderr, "ridge %s: %s\n", commands[i].name, err.text);
         return status;
     }
-    fprintf(stderr, "ridge: no command '%s'\n\n", argv[1]);
+    if (argv[1][0] == '-')
+        fprintf(stderr, "ridge: option '%s' before a command: options follow the command\n\n", argv[1]);
+    else
+        fprintf(stderr, "ridge: unknown command '%s'\n\n", argv[1]);
     usage(stderr);
     return RIDGE_INVALID;
 }

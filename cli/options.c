@@ -159,7 +159,7 @@ static const struct argp_option mode_options[] = {
     {0},
 };
 static const struct argp_option sampling_options[] = {
-    {"min-samples", 'm', "N", 0, "at least so many (default 15)", 3},
+    {"min-samples", 'm', "N", 0, "look at the interval from so many on (default 15); --timeout can stop from 6 on", 3},
     {"max-samples", 'M', "N", 0, "at most so many (default 200)", 3},
     {"rel-ci", 'r', "PCT", 0, "stop when the median's 95% interval is that narrow (0.4)", 3},
     {"timeout", 't', "S", 0, "sampling time of one variant and shape (default 0.5)", 3},

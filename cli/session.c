@@ -12,15 +12,18 @@
 
 #include "bench/shape.h"
 
+enum { GRACE_S = 3 }; /* for the sample in progress, after an interruption */
+
 static volatile sig_atomic_t stop_requested;
 
 static void on_interrupt(int number)
 {
     stop_requested = 1;
     signal(number, SIG_DFL); /* a second one ends the program at once */
+    alarm(GRACE_S);
 }
 
-static char running[320]; /* for on_crash, which may not format */
+static char running[320]; /* for handlers, which may not format */
 
 void session_running(const struct ridge_entry *entry, const int64_t *dim)
 {
@@ -45,11 +48,22 @@ static void on_crash(int number)
     raise(number);
 }
 
+/* References, checks and single samples can take minutes. Nothing of them is kept, and records are whole lines. */
+static void on_patience_ended(int number)
+{
+    (void)number;
+    say("\nridge: interrupted in ");
+    say(running[0] ? running : "no variant");
+    say(": the records so far are complete\n");
+    _exit(RIDGE_ENVIRONMENT);
+}
+
 static void install_handlers(void)
 {
     static const int crash[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
+    signal(SIGALRM, on_patience_ended);
     for (size_t i = 0; i < sizeof crash / sizeof *crash; i++)
         signal(crash[i], on_crash);
 }
@@ -132,6 +146,7 @@ int session_open(struct session *s, const struct session_options *options, int a
     s->runner.limits = s->options.limits;
     s->runner.counters_reason = s->counters_reason;
     s->runner.time = true;
+    s->runner.foreign = s->registry.plugins > 0;
     s->runner.seed = s->options.seed;
     s->runner.run_id = s->run_id;
     s->runner.argc = argc;
@@ -153,6 +168,7 @@ int session_open_writer(struct record_writer *writer, const char *path, struct r
 
 void session_close(struct session *s)
 {
+    alarm(0);
     if (s->runner.group)
         counters_close();
     metric_group_free(&s->group);
@@ -229,15 +245,33 @@ static int add_family(const struct session *s, enum ridge_kind kind, const struc
     return status;
 }
 
+static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool matched, bool elsewhere,
+                          struct ridge_error *err)
+{
+    if (!matched && elsewhere && kind == RIDGE_HOST && s->device_note[0])
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to run: what is selected needs a GPU (%s)", s->device_note);
+    const char *reason = "no variant matches --family and --variant (see ridge list)";
+    if (matched)
+        reason = "no preset matches --shape or --preset (see ridge list)";
+    else if (elsewhere && kind == RIDGE_HOST)
+        reason = "only GPU variants match --family and --variant";
+    else if (elsewhere)
+        reason = "only host variants match --family and --variant; --device host runs them";
+    return ridge_fail(err, RIDGE_INVALID, "nothing to run: %s", reason);
+}
+
 int session_plan(const struct session *s, enum ridge_kind kind, struct plan *plan, struct ridge_error *err)
 {
     const char *last = "";
     int status = RIDGE_OK;
-    bool matched = false;
+    bool matched = false, elsewhere = false;
     *plan = (struct plan){0};
     for (int i = 0; i < s->registry.count && status == RIDGE_OK; i++) {
         const struct ridge_entry *entry = s->registry.entry[i];
-        if (!registry_match(entry, s->options.family, s->options.variant) || entry->variant->kind != kind)
+        if (!registry_match(entry, s->options.family, s->options.variant))
+            continue;
+        elsewhere |= entry->variant->kind != kind;
+        if (entry->variant->kind != kind)
             continue;
         matched = true;
         if (strcmp(entry->family, last) != 0) {
@@ -246,9 +280,7 @@ int session_plan(const struct session *s, enum ridge_kind kind, struct plan *pla
         }
     }
     if (status == RIDGE_OK && plan->count == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "nothing to run: %s",
-                            !matched ? "no variant of this device matches --family and --variant (see ridge list)"
-                                     : "no preset matches --shape or --preset (see ridge list)");
+        status = nothing_to_run(s, kind, matched, elsewhere, err);
     if (status) {
         free(plan->step);
         *plan = (struct plan){0};

@@ -50,7 +50,8 @@ struct session {
 };
 
 /* Loads plugins, opens the device ("auto": CUDA if there is one, else the host, with device_note saying why), the
- * metric group and counters, and installs the Ctrl-C handler. */
+ * metric group and counters, and installs the handler of Ctrl-C and SIGTERM: a flag, and the end of
+ * the program where that is not heeded within seconds. */
 int session_open(struct session *session, const struct session_options *options, int argc, char **argv,
                  struct ridge_error *err);
 int session_open_registry(struct session *session, const struct session_options *options, struct ridge_error *err);
@@ -73,7 +74,8 @@ struct plan {
     int count;
 };
 
-/* Every selected variant of `kind` on every selected shape. RIDGE_INVALID when a glob or shape selects nothing. */
+/* Every selected variant of `kind` on every selected shape. RIDGE_INVALID when a glob or shape selects nothing,
+ * RIDGE_ENVIRONMENT when all of it needs a GPU that is not there. */
 int session_plan(const struct session *session, enum ridge_kind kind, struct plan *plan, struct ridge_error *err);
 
 #endif

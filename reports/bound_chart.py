@@ -2,7 +2,7 @@
 """Draws the bound charts: python3 bound_chart.py bound_chart.json
 
 Per shape a panel, per variant one bar a resource: the least time that resource needs for the issued work as a share
-of the measured time. The longest bar is the bound; a white tick in it marks the share of the useful work alone.
+of the measured time. The longest bar is outlined; a white tick in it marks the share of the useful work alone.
 """
 import json
 import os
@@ -30,6 +30,11 @@ def shown(row):
     return [item for item in shares if item[1] >= 0.01] or shares[:1]
 
 
+def has_tick(row):
+    """The variant issues visibly more of its binding resource than the problem needs."""
+    return 0 < row["useful_share"] < 0.98 * row["share"].get(row["bound"], 0.0)
+
+
 def faded(colour):
     return tuple(1 - 0.45 * (1 - part) for part in to_rgb(colour))
 
@@ -48,7 +53,7 @@ def draw_row(axis, row, top):
         axis.barh(middle, share, height=0.86 * BAR, color=colour if binding else faded(colour),
                   edgecolor="black" if binding else "none", linewidth=0.8)
         useful = row["useful_share"]
-        if binding and useful is not None and useful < 0.98 * share:
+        if binding and has_tick(row):
             axis.plot([useful, useful], [middle - 0.43 * BAR, middle + 0.43 * BAR], color="white", linewidth=1.4)
         axis.text(share + 0.008, middle, f"{100 * share:.0f} %", va="center", fontsize=6.5,
                   fontweight="bold" if binding else "normal", color="#b00000" if share > 1.02 else "black",
@@ -78,7 +83,7 @@ def draw_chart(chart, folder):
     groups = chart["groups"]
     one_mode = len({group["mode"] for group in groups}) == 1
     heights = [max(rows_height(group["rows"]), 0.45) for group in groups]
-    head, foot, between, width = 0.95, 0.5, 0.5, 8.0
+    head, foot, between, width = 0.95, 0.64, 0.5, 8.0
     total = head + foot + sum(heights) + between * (len(groups) - 1)
     figure = plt.figure(figsize=(width, total))
     longest = max(max(row["share"].values()) for group in groups for row in group["rows"])
@@ -91,8 +96,10 @@ def draw_chart(chart, folder):
         axis.set_xlim(0, right)
         axis.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1.0], ["0", "20 %", "40 %", "60 %", "80 %", "100 %"])
         top -= height + between
-    axis.set_xlabel("least time the resource needs for the issued work, as a share of the measured time; "
-                    "white tick: useful work", fontsize=7.5)
+    ticks = any(has_tick(row) for group in groups for row in group["rows"])
+    axis.set_xlabel("least time the resource needs for the issued work, as a share of the measured time\n"
+                    "outlined: the longest, which is the bound from a third on; pale: other resources"
+                    + ("; white tick: useful work alone" if ticks else ""), fontsize=7.5)
     drawn = {name for group in groups for row in group["rows"] for name, _ in shown(row)}
     used = [name for name in COLOURS if name in drawn]
     title = f"What bounds {chart['family']}: {chart['device']}" + (f", {groups[0]['mode']}" if one_mode else "")

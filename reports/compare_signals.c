@@ -54,7 +54,7 @@ static bool same_text(const struct pair *pair, const char *path)
     return strcmp(base ? base : "", now ? now : "") == 0;
 }
 
-/* Without device code the same clean commit is the same code. */
+/* Without device code the same commit is the same code, if both builds were clean. */
 static bool same_commit(const struct pair *pair)
 {
     const char *git = record_string(pair->now, "run.git");

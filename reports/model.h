@@ -88,7 +88,7 @@ void report_free(struct report *report);
 /* time(base) / time(row): kernel clock where both have it, else the clock of the samples. NaN if either is untimed. */
 double report_ratio(const struct report_row *base, const struct report_row *row);
 
-/* Names of a resource where the row was measured: on the host HBM is DRAM, L2 the last-level cache, and so on. */
+/* Names of a resource where the row was measured: on the host HBM is DRAM, L2 the caches beyond the first, and so on. */
 const char *row_resource(const struct report_row *row, enum resource resource); /* "dram" */
 const char *row_resource_label(const struct report_row *row, enum resource resource);
 

@@ -52,7 +52,9 @@ static void collect_roof(json_t *notes, const struct report_row *row)
         return;
     for (int r = 0; r < RES_LAUNCH; r++)
         if (isnan(row->bound.seconds[r])) {
-            snprintf(cause, sizeof cause, "no ceiling is known for %s, it is left out of the bound",
+            snprintf(cause, sizeof cause,
+                     "no ceiling is known for %s, it is left out of the bound; measure it with --family 'ceiling_*',"
+                     " into the same file or one that is named beside it",
                      row_resource_label(row, (enum resource)r));
             collect(notes, cause, row, false);
         }

@@ -97,7 +97,7 @@ static void write_bounds(FILE *out, const struct report_row *row, size_t rows)
     const struct report_row *before = NULL;
     bool any = false;
     for (size_t i = 0; i < rows; i++) {
-        if (row[i].state != ROW_OK || row[i].vendor || row[i].ladder_break || !(row[i].roof_share > 0.0))
+        if (row[i].state != ROW_OK || row[i].vendor || row[i].ladder_break || !bound_explains(row[i].roof_share, 1.0))
             continue;
         if (before && before->bound.first != row[i].bound.first) {
             fprintf(out, "%s from %s to %s at `%s`", any ? "," : "- The bound moves",

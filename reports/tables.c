@@ -88,6 +88,15 @@ static bool has_demand(const struct bound *bound, enum resource resource)
     return bound->seconds[resource] > 0.0;
 }
 
+/* In parentheses where it explains too little of the time to be called the bound. */
+static struct text bound_text(const struct report_row *row)
+{
+    const char *name = row_resource(row, row->bound.first);
+    if (!has_demand(&row->bound, row->bound.first))
+        return text_of("-");
+    return bound_explains(row->roof_share, 1.0) ? text_of("%s", name) : text_of("(%s)", name);
+}
+
 static void ladder_cells(struct grid *grid, const struct report_row *row, double flop_unit)
 {
     if (row->state != ROW_OK) {
@@ -99,7 +108,7 @@ static void ladder_cells(struct grid *grid, const struct report_row *row, double
     cell(grid, text_of("%s%s", format_percent(row->roof_share).s, row->above_roof ? " !" : ""));
     cell(grid, format_percent(row->useful_share));
     bool bound = has_demand(&row->bound, row->bound.first);
-    grid_cell(grid, bound ? row_resource(row, row->bound.first) : "-");
+    cell(grid, bound_text(row));
     if (bound && has_demand(&row->bound, row->bound.second))
         cell(grid, text_of("%s %s", row_resource(row, row->bound.second),
                            format_factor(row->bound.floor_s / row->bound.seconds[row->bound.second]).s));
@@ -191,7 +200,7 @@ static const char *ceiling_label(const struct report_device *device, int field)
     static const struct {
         const char *key, *label;
     } host[] = {{"hbm_read", "DRAM read"},  {"hbm_copy", "DRAM copy"}, {"hbm_write", "DRAM write"},
-                {"l2", "last-level cache"}, {"smem", "L1 cache"},      {"tensor_bf16", "BF16 arithmetic"}};
+                {"l2", "cache (L2 and up)"}, {"smem", "L1 cache"},      {"tensor_bf16", "BF16 arithmetic"}};
     for (size_t i = 0; i < sizeof host / sizeof *host && device->host; i++)
         if (strcmp(ceiling_info[field].key, host[i].key) == 0)
             return host[i].label;
@@ -257,7 +266,7 @@ struct grid table_summary(const struct report_device *device)
             cell(&grid, format_digits(row->flop_s / (device->host ? 1e9 : 1e12), 3));
             cell(&grid, format_digits(row->byte_s / 1e9, 3));
             cell(&grid, format_percent(row->roof_share));
-            grid_cell(&grid, has_demand(&row->bound, row->bound.first) ? row_resource(row, row->bound.first) : "-");
+            cell(&grid, bound_text(row));
             cell(&grid, format_percent(row->vendor_share));
         }
     }

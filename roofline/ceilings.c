@@ -7,7 +7,7 @@
 #include "bench/record.h"
 
 /* Which work key of which family measures which ceiling. HBM of the host goes by its share of writes. On the host
- * "smem" is the first-level cache, "l2" the last-level cache, "hbm" the DRAM. */
+ * "smem" is the first-level cache, "l2" the caches beyond it, "hbm" the DRAM. */
 static const struct {
     const char *family, *key, *ceiling;
 } measures[] = {

@@ -15,7 +15,7 @@ const char *level_name(enum level level)
 const char *level_label(enum level level, bool host)
 {
     static const char *const label[2][LEVEL_COUNT] = {{"HBM", "L2", "shared memory"},
-                                                      {"DRAM", "last-level cache", "L1 cache"}};
+                                                      {"DRAM", "cache (L2 and up)", "L1 cache"}};
     return label[host][level];
 }
 

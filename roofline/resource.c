@@ -223,6 +223,11 @@ struct bound record_bound(const json_t *record, const struct ceilings *ceilings)
     return bound_with(demand(record), ceilings, served_by_l2(record));
 }
 
+bool bound_explains(double floor_s, double measured_s)
+{
+    return floor_s >= measured_s / 3;
+}
+
 bool bound_exceeded(double measured_s, double floor_s)
 {
     enum { NOISE_PERCENT = 2 };

@@ -91,6 +91,9 @@ struct bound record_bound(const json_t *record, const struct ceilings *ceilings)
  * NaN is not. */
 bool bound_exceeded(double measured_s, double floor_s);
 
+/* Whether the floor is enough of a time (a third) to call its resource the bound; below, something else was waited for. */
+bool bound_explains(double floor_s, double measured_s);
+
 /* record_bound against time, with the launch floor left aside: it is a habit of drivers, not a law of the chip. */
 bool record_exceeds(const json_t *record, const struct ceilings *ceilings);
 

@@ -2,7 +2,7 @@
 /* An outside kernel as a shared object: a family of its own with two host variants.
  *
  *     cc -O2 -shared -fPIC -I<source tree> plugin_example.c -o example.so
- *     ridge --load ./example.so bench --family example_saxpy
+ *     ridge bench --load ./example.so --family example_saxpy --shape n=1000000
  *
  * A variant for a family that ridge already has leaves `problem` out (NULL). */
 #include "kernels/kernel.h"

@@ -20,7 +20,8 @@ expect() {
 }
 
 expect 2 'Usage: ridge COMMAND'
-expect 2 "no command 'benhc'" benhc
+expect 2 "unknown command 'benhc'" benhc
+expect 2 "option '--load' before a command" --load x.so bench
 expect 0 'Exit codes' --help
 for command in list doctor bench check profile ceilings roofline report compare; do
   expect 0 'Usage: ridge' $command --help
@@ -143,6 +144,11 @@ if [ "$("$RIDGE" doctor --profile)" = host ]; then
   expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' bench --device cuda
   expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' check --device cuda
   expect 4 'no counters' profile gemm_f32_h01_naive
+  expect 2 'no variant matches' profile no_such_variant
+  if "$RIDGE" list --device cuda >/dev/null 2>&1; then
+    expect 4 'needs a GPU' profile gemm_f32_01_naive
+    expect 2 'only GPU variants' bench --device host --variant gemm_f32_01_naive
+  fi
   expect 0 'gpu +no ' doctor
 fi
 
@@ -171,5 +177,23 @@ if [ $code -ne 4 ] || ! grep -q interrupted "$folder/out"; then
   failed=1
 fi
 expect 0 'gemm' report "$folder/stopped.jsonl"
+
+# A signal in a step of minutes is heeded within seconds, and a log says what the step is.
+"$RIDGE" bench --device host --family gemm_f32 --variant h01_naive --shape m=4096,n=4096,k=4096 \
+  --json "$folder/long.jsonl" >"$folder/out" 2>&1 &
+process=$!
+for _ in $(seq 300); do
+  grep -q 'double precision' "$folder/out" && break
+  sleep 0.1
+done
+began=$SECONDS
+kill -TERM $process
+wait $process
+code=$?
+if [ $code -ne 4 ] || [ $((SECONDS - began)) -gt 10 ] || ! grep -q 'interrupted in gemm_f32_h01_naive' "$folder/out"; then
+  echo "FAIL: in a long step SIGTERM took $((SECONDS - began)) s and gave exit code $code"
+  cat "$folder/out"
+  failed=1
+fi
 
 exit $failed

@@ -76,6 +76,11 @@ for value in x -1 100 nan ""; do
     expect 2 "--threshold" "$ridge" compare "--threshold=$value" "$base" "$base"
 done
 expect 2 "h2000" "$ridge" report --device h2000 "$base"
+"$ridge" compare "$base" "$base" --threshold 5 -m - 2>/dev/null >"$dir/markdown"
+expect 0 "## Performance comparison: no regression" head -1 "$dir/markdown"
+"$ridge" compare "$base" "$base" --threshold 5 -j - 2>/dev/null >"$dir/junit"
+expect 0 "<?xml" head -1 "$dir/junit"
+[ -e ./- ] && { echo 'FAILED: a file - was made'; failures=$((failures + 1)); }
 expect 4 "$dir/no/junit.xml" "$ridge" compare "$base" "$base" --threshold 5 --junit "$dir/no/junit.xml"
 expect 4 "not a folder" "$ridge" report "$base" --out "$dir/text"
 

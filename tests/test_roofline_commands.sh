@@ -64,6 +64,11 @@ for command in roofline ceilings; do
     [ "$(wc -l <"$work/help")" -le 24 ] || fail "$command --help is longer than a screen"
 done
 
+"$RIDGE" roofline "$h200" --quiet --out "$work/quiet" >"$work/out" || fail "roofline --quiet"
+grep -q 'roofline_h200-sxm_hbm' "$work/out" && ! grep -q ': measured' "$work/out" || fail "roofline --quiet prints tables"
+expect 0 "only records of a GPU are placed" "$RIDGE" roofline "$host" --device h20 --out "$work/quiet"
+head -1 "$work/out" | grep -q 'only records of a GPU' || fail "the note on --device does not come first"
+
 if command -v gnuplot >/dev/null; then
     expect 0 "not measured. placed" "$RIDGE" roofline "$h200" "$host" --device h20 --out "$work/it's here"
     for name in h200-sxm_hbm h200-sxm_l2 h200-sxm_smem h20_placed_hbm host_hbm; do
