@@ -39,7 +39,7 @@ setup:
 	@scripts/setup
 
 build: setup
-	@cmake -S . -B $(BUILD) --log-level=NOTICE
+	@cmake -S . -B $(BUILD) >/dev/null
 	@cmake --build $(BUILD) --parallel $(JOBS)
 
 # Plots and report of the records in $(1).
@@ -68,7 +68,7 @@ doctor: build
 	@$(RIDGE) doctor
 
 sanitize: setup
-	@cmake -S . -B $(BUILD)-sanitize --log-level=NOTICE -DRIDGE_CUDA=OFF -DRIDGE_SANITIZE=ON -DRIDGE_WERROR=ON
+	@cmake -S . -B $(BUILD)-sanitize -DRIDGE_CUDA=OFF -DRIDGE_SANITIZE=ON -DRIDGE_WERROR=ON >/dev/null
 	@cmake --build $(BUILD)-sanitize --parallel $(JOBS)
 	@ctest --test-dir $(BUILD)-sanitize --output-on-failure --parallel $(JOBS)
 
