@@ -109,7 +109,7 @@ static void warn_of_load(const struct bench *b)
     if (file)
         fclose(file);
     if (known && load > spare + 0.5 && others - 1 > spare)
-        printf("note: the load average is %.1f: other work on these %d cores will disturb the times\n", load,
+        printf("note: the load average is %.1f: other work on these %d cores may disturb the times\n", load,
                b->session.info.device.sms);
 }
 

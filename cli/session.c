@@ -250,14 +250,15 @@ static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool ma
 {
     if (!matched && elsewhere && kind == RIDGE_HOST && s->device_note[0])
         return ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to run: what is selected needs a GPU (%s)", s->device_note);
-    const char *reason = "no variant matches --family and --variant (see ridge list)";
+    const char *family = s->options.family ? s->options.family : "*";
+    const char *variant = s->options.variant ? s->options.variant : "*";
     if (matched)
-        reason = "no preset matches --shape or --preset (see ridge list)";
-    else if (elsewhere && kind == RIDGE_HOST)
-        reason = "only GPU variants match --family and --variant";
-    else if (elsewhere)
-        reason = "only host variants match --family and --variant; --device host runs them";
-    return ridge_fail(err, RIDGE_INVALID, "nothing to run: %s", reason);
+        return ridge_fail(err, RIDGE_INVALID, "nothing to run: no preset matches --shape or --preset (see ridge list)");
+    if (!elsewhere)
+        return ridge_fail(err, RIDGE_INVALID, "nothing to run: no variant matches '%s' in family '%s' (see ridge list)",
+                          variant, family);
+    return ridge_fail(err, RIDGE_INVALID, "nothing to run: '%s' in family '%s' matches only %s", variant, family,
+                      kind == RIDGE_HOST ? "GPU variants" : "host variants (--device host runs them)");
 }
 
 int session_plan(const struct session *s, enum ridge_kind kind, struct plan *plan, struct ridge_error *err)

@@ -66,6 +66,9 @@ done
   expect 2 'not a file of records' bench $gemm --shape m=8,n=8,k=8 --json "$RIDGE_SOURCE/LICENSE"
 }
 
+expect 0 'cube-256 +host' list --device host --family gemm_f32
+"$RIDGE" list --device host | grep -qE ' cuda, |^  0[0-9]_' && { echo 'FAIL: list --device host lists GPU variants'; failed=1; }
+
 # Plugins: another ABI, a label twice, not a library.
 expect 2 'ABI' list --load "$RIDGE_PLUGIN_DIR/plugin_wrong_abi.so"
 expect 2 'already|twice|label' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so" --load "$RIDGE_PLUGIN_DIR/plugin_duplicate.so"
@@ -144,10 +147,10 @@ if [ "$("$RIDGE" doctor --profile)" = host ]; then
   expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' bench --device cuda
   expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' check --device cuda
   expect 4 'no counters' profile gemm_f32_h01_naive
-  expect 2 'no variant matches' profile no_such_variant
+  expect 2 "no variant matches 'no_such_variant'" profile no_such_variant
   if "$RIDGE" list --device cuda >/dev/null 2>&1; then
     expect 4 'needs a GPU' profile gemm_f32_01_naive
-    expect 2 'only GPU variants' bench --device host --variant gemm_f32_01_naive
+    expect 2 'matches only GPU variants' bench --device host --variant gemm_f32_01_naive
   fi
   expect 0 'gpu +no ' doctor
 fi
