@@ -56,6 +56,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_03_tma_wgmma = {
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_unsupported,
+    .issued = gemm_issued<tile>,
     .setup = setup,
     .teardown = free,
     .launch = launch,

@@ -76,6 +76,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_05_persistent = {
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_unsupported,
+    .issued = gemm_issued<tile>,
     .setup = setup,
     .teardown = free,
     .launch = launch,

@@ -64,6 +64,7 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_06_multicast = {
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_unsupported,
+    .issued = gemm_issued<tile, CLUSTER>,
     .setup = setup,
     .teardown = free,
     .launch = launch,

@@ -67,6 +67,18 @@ template <typename tile> static inline struct tile_order gemm_order(const int64_
     return order;
 }
 
+/* issued of a kernel without choices: whole tiles, in whole clusters of `cluster_rows`, are multiplied over whole stages,
+ * and every tile's operands come from L2, those of B once a cluster. */
+template <typename tile, int cluster_rows = 1>
+static void gemm_issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
+{
+    const double tiles = (double)cluster_rows * tile_count(gemm_order<tile>(dim, cluster_rows, 1, 1));
+    const double depth = (double)gemm_blocks((int)dim[2]) * gemm_depth;
+    work->tiles = tiles;
+    work->flop_bf16 = 2 * tiles * tile::rows * tile::columns * depth;
+    work->bytes_l2 = 2 * tiles * (tile::rows + (double)tile::columns / cluster_rows) * depth;
+}
+
 /* setup of a kernel without choices: allows `bytes` of dynamic shared memory; the state is a gemm_maps. */
 template <typename tile, int box_a = tile::rows, int box_b = tile::columns>
 static int gemm_setup_maps(struct ridge_call *call, const void *kernel, int bytes, void **state)
