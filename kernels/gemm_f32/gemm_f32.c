@@ -1,27 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/kernel.h"
-#include "kernels/support/fill.h"
-
-#include <math.h>
-#include <string.h>
-
-enum { M, N, K };
-enum { CANCELLING = 1, OUTLIERS };
-
-static double count_a(const int64_t *dim)
-{
-    return (double)dim[M] * (double)dim[K];
-}
-
-static double count_b(const int64_t *dim)
-{
-    return (double)dim[N] * (double)dim[K];
-}
-
-static double count_d(const int64_t *dim)
-{
-    return (double)dim[M] * (double)dim[N];
-}
+#include "kernels/support/gemm_problem.h"
 
 static const struct ridge_shape shapes[] = {
     {"cube-1024", RIDGE_QUICK, RIDGE_CUDA, {1024, 1024, 1024}},
@@ -42,95 +20,44 @@ static const int64_t check_dims[][RIDGE_MAX_AXES] = {
     {1, 300, 64}, {257, 1, 31}, {100, 260, 384}, {64, 64, 512},   {256, 256, 33},
 };
 
-static const char *const cases[] = {"cancelling", "outliers", NULL};
-
-/* cancelling: products 2i and 2i + 1 of every sum cancel but for about 2^-10, so that the result is tiny beside the sum
- * of absolute products. outliers: about one element in 64 is 1000 times as large. */
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
 {
-    const int64_t rows[2] = {dim[M], dim[N]}, k = dim[K];
-    for (int operand = 0; operand < 2; operand++) {
-        float *x = buffer[operand];
-        if (hard == CANCELLING) {
-            const float factor = operand == 0 ? 1 : -(1 + 0x1p-10f);
-            for (int64_t r = 0; r < rows[operand]; r++)
-                for (int64_t i = 1; i < k; i += 2)
-                    x[r * k + i] = x[r * k + i - 1] * factor;
-        } else if (hard == OUTLIERS) {
-            for (int64_t i = 0; i < rows[operand] * k; i++)
-                if (fill_hash(seed + (uint64_t)operand, (uint64_t)i) % 64 == 0)
-                    x[i] *= 1000;
-        }
-    }
+    gemm_harden(&(struct gemm_hard){RIDGE_F32, 0x1p-10f, 1000}, dim, hard, seed, buffer);
 }
 
-enum { TILE = 64 };
-
-/* Columns [n0, n0 + TILE) of D; B goes through a transposed tile, so that the inner loop runs over columns. */
-static void reference_columns(const int64_t *dim, const float *a, const float *b, int64_t n0, double *ref, double *mag)
+static double element(const int64_t *dim, void *const *buffer, int operand, int64_t row, int64_t i)
 {
-    const int64_t m = dim[M], n = dim[N], k = dim[K], columns = n - n0 < TILE ? n - n0 : TILE;
-    double tile[TILE][TILE];
-    for (int64_t k0 = 0; k0 < k; k0 += TILE) {
-        const int64_t depth = k - k0 < TILE ? k - k0 : TILE;
-        for (int64_t j = 0; j < columns; j++)
-            for (int64_t i = 0; i < depth; i++)
-                tile[i][j] = b[(n0 + j) * k + k0 + i];
-        for (int64_t row = 0; row < m; row++) {
-            double *r = ref + row * n + n0, *g = mag + row * n + n0;
-            for (int64_t i = 0; i < depth; i++) {
-                const double x = a[row * k + k0 + i];
-                for (int64_t j = 0; j < columns; j++) {
-                    r[j] += x * tile[i][j];
-                    g[j] += fabs(x * tile[i][j]);
-                }
-            }
-        }
-    }
+    return ((const float *)buffer[operand])[row * dim[GEMM_K] + i];
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    memset(ref[0], 0, (size_t)(dim[M] * dim[N]) * sizeof(double));
-    memset(mag[0], 0, (size_t)(dim[M] * dim[N]) * sizeof(double));
-#pragma omp parallel for schedule(dynamic)
-    for (int64_t n0 = 0; n0 < dim[N]; n0 += TILE)
-        reference_columns(dim, buffer[0], buffer[1], n0, ref[0], mag[0]);
+    gemm_reference(dim, element, buffer, ref[0], mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
 {
-    work->flop_fp32 = 2.0 * (double)dim[M] * (double)dim[N] * (double)dim[K];
-    work->bytes_hbm_read = 4 * (count_a(dim) + count_b(dim));
-    work->bytes_hbm_write = 4 * count_d(dim);
-}
-
-static int64_t output_columns(const int64_t *dim)
-{
-    return dim[N];
+    work->flop_fp32 = gemm_flop(dim);
+    work->bytes_hbm_read = 4 * (gemm_count_a(dim) + gemm_count_b(dim));
+    work->bytes_hbm_write = 4 * gemm_count_d(dim);
 }
 
 const struct ridge_family ridge_family_gemm_f32 = {
     .problem = "D[m,n] = A[m,k] B[n,k]^T, FP32, row-major (both operands contiguous along k)",
     .axes = 3,
-    .axis =
-        {
-            {"m", 1, 1 << 20, 1, "rows of A and D"},
-            {"n", 1, 1 << 20, 1, "rows of B, columns of D"},
-            {"k", 1, 1 << 20, 1, "length of the sums"},
-        },
+    .axis = {GEMM_AXES},
     .buffers = 3,
     .buffer =
         {
-            {"a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, count_a},
-            {"b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, count_b},
-            {"d", RIDGE_F32, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, count_d},
+            {"a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_a},
+            {"b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_b},
+            {"d", RIDGE_F32, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_count_d},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
     .check_dim = check_dims,
     .check_dims = sizeof check_dims / sizeof *check_dims,
-    .cases = cases,
+    .cases = gemm_cases,
     .tolerance = {.rel = 0,
                   .mag_rel = 0x1p-17,
                   .source =
@@ -140,5 +67,5 @@ const struct ridge_family ridge_family_gemm_f32 = {
     .fill = fill,
     .reference = reference,
     .work = work,
-    .output_columns = output_columns,
+    .output_columns = gemm_output_columns,
 };

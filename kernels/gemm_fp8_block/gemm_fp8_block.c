@@ -2,87 +2,76 @@
 #include "kernels/gemm_fp8_block/gemm_fp8_block.h"
 #include "kernels/gemm_fp8_tensor/gemm_fp8.h"
 
-enum { A, B, SCALE_A, SCALE_B, D };
+enum { SCALE_A = 2, SCALE_B };
 
 static double count_scale_a(const int64_t *dim)
 {
-    return (double)gemm_fp8_block_count(dim[GEMM_FP8_K]) * (double)gemm_fp8_block_pitch_a(dim[GEMM_FP8_M]);
+    return (double)gemm_fp8_block_count(dim[GEMM_K]) * (double)gemm_fp8_block_pitch_a(dim[GEMM_M]);
 }
 
 static double count_scale_b(const int64_t *dim)
 {
-    return (double)gemm_fp8_block_count(dim[GEMM_FP8_K]) * (double)gemm_fp8_block_count(dim[GEMM_FP8_N]);
+    return (double)gemm_fp8_block_count(dim[GEMM_K]) * (double)gemm_fp8_block_count(dim[GEMM_N]);
 }
 
 static const struct ridge_shape shapes[] = {GEMM_FP8_SHAPES};
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {GEMM_FP8_CHECK_DIMS};
-static const char *const cases[] = {"cancelling", "outliers", NULL};
 
 /* The padding of scale_a is NaN: it must not reach a result. */
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
 {
-    const int64_t m = dim[GEMM_FP8_M], pitch = gemm_fp8_block_pitch_a(m);
+    const int64_t m = dim[GEMM_M], pitch = gemm_fp8_block_pitch_a(m);
     const int64_t count_a = (int64_t)count_scale_a(dim), count_b = (int64_t)count_scale_b(dim);
     float *scale_a = buffer[SCALE_A], *scale_b = buffer[SCALE_B];
     for (int64_t i = 0; i < count_a; i++)
         scale_a[i] = i % pitch < m ? gemm_fp8_scale(seed, i) : NAN;
     for (int64_t i = 0; i < count_b; i++)
         scale_b[i] = gemm_fp8_scale(seed + 1, i);
-    gemm_fp8_harden(dim, hard, seed, buffer[A], buffer[B]);
+    gemm_fp8_harden(dim, hard, seed, buffer);
+}
+
+static double element(const int64_t *dim, void *const *buffer, int operand, int64_t row, int64_t i)
+{
+    const int64_t k = dim[GEMM_K], block = i / 128;
+    const float scale = operand == GEMM_A
+                            ? ((const float *)buffer[SCALE_A])[block * gemm_fp8_block_pitch_a(dim[GEMM_M]) + row]
+                            : ((const float *)buffer[SCALE_B])[row / 128 * gemm_fp8_block_count(k) + block];
+    return (double)e4m3_to_f32(((const uint8_t *)buffer[operand])[row * k + i]) * scale;
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    const int64_t m = dim[GEMM_FP8_M], n = dim[GEMM_FP8_N], k = dim[GEMM_FP8_K];
-    const int64_t pitch = gemm_fp8_block_pitch_a(m), blocks = gemm_fp8_block_count(k);
-    const uint8_t *a = buffer[A], *b = buffer[B];
-    const float *scale_a = buffer[SCALE_A], *scale_b = buffer[SCALE_B];
-    double *da = gemm_fp8_doubles(m * k), *db = gemm_fp8_doubles(n * k);
-    for (int64_t row = 0; row < m; row++)
-        for (int64_t i = 0; i < k; i++)
-            da[row * k + i] = (double)e4m3_to_f32(a[row * k + i]) * scale_a[i / 128 * pitch + row];
-    for (int64_t row = 0; row < n; row++)
-        for (int64_t i = 0; i < k; i++)
-            db[row * k + i] = (double)e4m3_to_f32(b[row * k + i]) * scale_b[row / 128 * blocks + i / 128];
-    gemm_fp8_product(dim, da, db, ref[0], mag[0]);
-    free(da);
-    free(db);
+    gemm_reference(dim, element, buffer, ref[0], mag[0]);
 }
 
 /* Promotion multiplies by the product of the scales and adds, for every element and block of k. */
 static void work(const int64_t *dim, struct ridge_work *work)
 {
-    work->flop_fp8 = 2.0 * (double)dim[GEMM_FP8_M] * (double)dim[GEMM_FP8_N] * (double)dim[GEMM_FP8_K];
-    work->flop_fp32 = 2.0 * gemm_fp8_count_d(dim) * (double)gemm_fp8_block_count(dim[GEMM_FP8_K]);
-    work->bytes_hbm_read =
-        gemm_fp8_count_a(dim) + gemm_fp8_count_b(dim) + 4 * (count_scale_a(dim) + count_scale_b(dim));
-    work->bytes_hbm_write = 2 * gemm_fp8_count_d(dim);
+    work->flop_fp8 = gemm_flop(dim);
+    work->flop_fp32 = 2.0 * gemm_count_d(dim) * (double)gemm_fp8_block_count(dim[GEMM_K]);
+    work->bytes_hbm_read = gemm_count_a(dim) + gemm_count_b(dim) + 4 * (count_scale_a(dim) + count_scale_b(dim));
+    work->bytes_hbm_write = 2 * gemm_count_d(dim);
 }
 
 const struct ridge_family ridge_family_gemm_fp8_block = {
     .problem = "D[m,n] = A[m,k] B[n,k]^T, e4m3 in, BF16 out, row-major; FP32 scales: A per row and 128 of k "
                "(scale_a [ceil(k/128)][m rounded up to 4]), B per 128 x 128 (scale_b [ceil(n/128)][ceil(k/128)])",
     .axes = 3,
-    .axis =
-        {
-            {"m", 1, 1 << 20, 1, "rows of A and D"},
-            {"n", 1, 1 << 20, 1, "rows of B, columns of D"},
-            {"k", 1, 1 << 20, 1, "length of the sums"},
-        },
+    .axis = {GEMM_AXES},
     .buffers = 5,
     .buffer =
         {
-            {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_fp8_count_a},
-            {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_fp8_count_b},
+            {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_a},
+            {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_b},
             {"scale_a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_scale_a},
             {"scale_b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_scale_b},
-            {"d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_fp8_count_d},
+            {"d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_count_d},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
     .check_dim = check_dims,
     .check_dims = sizeof check_dims / sizeof *check_dims,
-    .cases = cases,
+    .cases = gemm_cases,
     .tolerance = {.rel = 0x1p-8,
                   .mag_rel = 0x1p-11,
                   .source =
@@ -94,5 +83,5 @@ const struct ridge_family ridge_family_gemm_fp8_block = {
     .fill = fill,
     .reference = reference,
     .work = work,
-    .output_columns = gemm_fp8_output_columns,
+    .output_columns = gemm_output_columns,
 };

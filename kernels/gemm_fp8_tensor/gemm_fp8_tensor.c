@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_fp8_tensor/gemm_fp8.h"
 
-enum { A, B, SCALE_A, SCALE_B, D };
+enum { SCALE_A = 2, SCALE_B };
 
 static double one(const int64_t *dim)
 {
@@ -11,63 +11,51 @@ static double one(const int64_t *dim)
 
 static const struct ridge_shape shapes[] = {GEMM_FP8_SHAPES};
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {GEMM_FP8_CHECK_DIMS};
-static const char *const cases[] = {"cancelling", "outliers", NULL};
 
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
 {
     *(float *)buffer[SCALE_A] = gemm_fp8_scale(seed, 0);
     *(float *)buffer[SCALE_B] = gemm_fp8_scale(seed, 1);
-    gemm_fp8_harden(dim, hard, seed, buffer[A], buffer[B]);
+    gemm_fp8_harden(dim, hard, seed, buffer);
 }
 
-static double *dequantise(const uint8_t *x, int64_t count, float scale)
+static double element(const int64_t *dim, void *const *buffer, int operand, int64_t row, int64_t i)
 {
-    double *values = gemm_fp8_doubles(count);
-    for (int64_t i = 0; i < count; i++)
-        values[i] = (double)e4m3_to_f32(x[i]) * scale;
-    return values;
+    const float scale = *(const float *)buffer[operand == GEMM_A ? SCALE_A : SCALE_B];
+    return (double)e4m3_to_f32(((const uint8_t *)buffer[operand])[row * dim[GEMM_K] + i]) * scale;
 }
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    double *a = dequantise(buffer[A], dim[GEMM_FP8_M] * dim[GEMM_FP8_K], *(const float *)buffer[SCALE_A]);
-    double *b = dequantise(buffer[B], dim[GEMM_FP8_N] * dim[GEMM_FP8_K], *(const float *)buffer[SCALE_B]);
-    gemm_fp8_product(dim, a, b, ref[0], mag[0]);
-    free(a);
-    free(b);
+    gemm_reference(dim, element, buffer, ref[0], mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
 {
-    work->flop_fp8 = 2.0 * (double)dim[GEMM_FP8_M] * (double)dim[GEMM_FP8_N] * (double)dim[GEMM_FP8_K];
-    work->bytes_hbm_read = gemm_fp8_count_a(dim) + gemm_fp8_count_b(dim) + 8;
-    work->bytes_hbm_write = 2 * gemm_fp8_count_d(dim);
+    work->flop_fp8 = gemm_flop(dim);
+    work->bytes_hbm_read = gemm_count_a(dim) + gemm_count_b(dim) + 8;
+    work->bytes_hbm_write = 2 * gemm_count_d(dim);
 }
 
 const struct ridge_family ridge_family_gemm_fp8_tensor = {
     .problem = "D[m,n] = scale_a scale_b A[m,k] B[n,k]^T, e4m3 in, BF16 out, one FP32 scale a tensor, FP32 "
                "accumulation, row-major (both operands contiguous along k)",
     .axes = 3,
-    .axis =
-        {
-            {"m", 1, 1 << 20, 1, "rows of A and D"},
-            {"n", 1, 1 << 20, 1, "rows of B, columns of D"},
-            {"k", 1, 1 << 20, 1, "length of the sums"},
-        },
+    .axis = {GEMM_AXES},
     .buffers = 5,
     .buffer =
         {
-            {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_fp8_count_a},
-            {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_fp8_count_b},
+            {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_a},
+            {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_b},
             {"scale_a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, one},
             {"scale_b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, one},
-            {"d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_fp8_count_d},
+            {"d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_count_d},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
     .check_dim = check_dims,
     .check_dims = sizeof check_dims / sizeof *check_dims,
-    .cases = cases,
+    .cases = gemm_cases,
     .tolerance = {.rel = 0x1p-8,
                   .mag_rel = 0x1p-9,
                   .source =
@@ -81,5 +69,5 @@ const struct ridge_family ridge_family_gemm_fp8_tensor = {
     .fill = fill,
     .reference = reference,
     .work = work,
-    .output_columns = gemm_fp8_output_columns,
+    .output_columns = gemm_output_columns,
 };
