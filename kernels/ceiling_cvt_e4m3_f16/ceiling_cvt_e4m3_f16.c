@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "kernels/ceiling_cvt_e4m3_f16/cvt_e4m3_f16.h"
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
 #include "kernels/support/numeric.h"
@@ -28,8 +26,7 @@ static double unit(const uint32_t *seed, uint32_t factor, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0]);
-    memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
+    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0], mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
@@ -37,10 +34,7 @@ static void work(const int64_t *dim, struct ridge_work *work)
     work->cvt_e4m3_f16 = 4 * alu_steps(dim, CVT_E4M3_STEPS);
 }
 
-static const struct ridge_shape shapes[] = {
-    {.name = "units", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {264 * 40}},
-};
-
+static const struct ridge_shape shapes[] = ALU_SHAPES(40);
 static const int64_t check_dims[][RIDGE_MAX_AXES] = ALU_CHECK_DIMS;
 
 const struct ridge_family ridge_family_ceiling_cvt_e4m3_f16 = {

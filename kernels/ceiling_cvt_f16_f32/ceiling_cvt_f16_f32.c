@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
-
 #include "kernels/ceiling_cvt_f16_f32/cvt_f16_f32.h"
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
 #include "kernels/support/numeric.h"
@@ -20,8 +18,7 @@ static double unit(const uint32_t *seed, uint32_t mask, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0]);
-    memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
+    alu_reference(buffer[0], buffer[1], dim[0], unit, ref[0], mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
@@ -29,10 +26,7 @@ static void work(const int64_t *dim, struct ridge_work *work)
     work->cvt_f16_f32 = 2 * alu_steps(dim, CVT_F16_STEPS);
 }
 
-static const struct ridge_shape shapes[] = {
-    {.name = "units", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {264 * 80}},
-};
-
+static const struct ridge_shape shapes[] = ALU_SHAPES(80);
 static const int64_t check_dims[][RIDGE_MAX_AXES] = ALU_CHECK_DIMS;
 
 const struct ridge_family ridge_family_ceiling_cvt_f16_f32 = {

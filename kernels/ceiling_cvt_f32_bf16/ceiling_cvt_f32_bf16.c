@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/ceiling_cvt_f32_bf16/cvt_f32_bf16.h"
 #include "kernels/ceiling_fma_f32/alu_ceiling.h"
@@ -23,8 +22,7 @@ static double unit(const uint32_t *seed, uint32_t parameter, int kind)
 
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    alu_reference(buffer[0], NULL, dim[0], unit, ref[0]);
-    memset(mag[0], 0, (size_t)alu_word_count(dim) * sizeof *mag[0]);
+    alu_reference(buffer[0], NULL, dim[0], unit, ref[0], mag[0]);
 }
 
 static void work(const int64_t *dim, struct ridge_work *work)
@@ -32,10 +30,7 @@ static void work(const int64_t *dim, struct ridge_work *work)
     work->cvt_f32_bf16 = 2 * alu_steps(dim, CVT_BF16_STEPS);
 }
 
-static const struct ridge_shape shapes[] = {
-    {.name = "units", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {264 * 40}},
-};
-
+static const struct ridge_shape shapes[] = ALU_SHAPES(40);
 static const int64_t check_dims[][RIDGE_MAX_AXES] = ALU_CHECK_DIMS;
 
 const struct ridge_family ridge_family_ceiling_cvt_f32_bf16 = {

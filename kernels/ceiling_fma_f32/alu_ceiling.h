@@ -36,23 +36,32 @@ static inline double alu_steps(const int64_t *dim, int steps)
 }
 
 /* Runs the chains of every thread and kind through `unit`, which returns the thread's word, and writes the words of the
- * kept units. seed: 8 words a thread; parameter: a word a thread or NULL. */
+ * kept units. seed: 8 words a thread; parameter: a word a thread or NULL. The tolerances need no magnitudes. */
 static inline void alu_reference(const void *seed, const void *parameter, int64_t units,
-                                 double (*unit)(const uint32_t *seed, uint32_t parameter, int kind), double *ref)
+                                 double (*unit)(const uint32_t *seed, uint32_t parameter, int kind), double *ref,
+                                 double *mag)
 {
     for (int64_t thread = 0; thread < ALU_THREADS; thread++) {
         double word[ALU_KINDS];
         for (int kind = 0; kind < ALU_KINDS; kind++)
             word[kind] = unit((const uint32_t *)seed + thread * ALU_CHAINS,
                               parameter ? ((const uint32_t *)parameter)[thread] : 0, kind);
-        for (int64_t u = units - ALU_KEPT; u < units; u++)
+        for (int64_t u = units - ALU_KEPT; u < units; u++) {
             ref[u % ALU_KEPT * ALU_THREADS + thread] = word[u % ALU_KINDS];
+            mag[u % ALU_KEPT * ALU_THREADS + thread] = 0;
+        }
     }
 }
 
 #define ALU_AXES                                                                                                       \
     {                                                                                                                  \
         "iters", ALU_KEPT, INT64_C(1) << 31, 1, "units of 512 threads x 8 chains, dealt to a resident grid"            \
+    }
+
+/* Every CTA of a grid that fills 132 SMs gets `units_per_cta` units. */
+#define ALU_SHAPES(units_per_cta)                                                                                      \
+    {                                                                                                                  \
+        {.name = "units", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {264 * (units_per_cta)}},                   \
     }
 
 #define ALU_CHECK_DIMS                                                                                                 \

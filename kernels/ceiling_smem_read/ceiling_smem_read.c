@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ceiling_smem_read/smem_read.h"
-#include "kernels/kernel.h"
+#include "kernels/ceiling_smem_read/table_read.h"
 
 static double src_count(const int64_t *dim)
 {
@@ -8,19 +8,9 @@ static double src_count(const int64_t *dim)
     return SMEM_TABLE_BYTES / 4;
 }
 
-static double sum_count(const int64_t *dim)
-{
-    (void)dim;
-    return 1;
-}
-
 static void reference(const int64_t *dim, void *const *buffer, double *const *ref, double *const *mag)
 {
-    uint32_t sum = 0;
-    for (int64_t i = 0; i < SMEM_TABLE_BYTES / 4; i++)
-        sum += ((const uint32_t *)buffer[0])[i];
-    sum *= (uint32_t)dim[0];
-    ref[0][0] = sum;
+    ref[0][0] = table_sum(buffer[0], SMEM_TABLE_BYTES) * (uint32_t)dim[0];
     mag[0][0] = 0;
 }
 
@@ -29,10 +19,7 @@ static void work(const int64_t *dim, struct ridge_work *work)
     work->bytes_smem = (double)dim[0] * SMEM_TABLE_BYTES;
 }
 
-static const struct ridge_shape shapes[] = {
-    {.name = "passes", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {132 * 10000}},
-};
-
+static const struct ridge_shape shapes[] = TABLE_SHAPES(132 * 10000);
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {{1}, {77}, {100003}};
 
 const struct ridge_family ridge_family_ceiling_smem_read = {
@@ -42,11 +29,7 @@ const struct ridge_family ridge_family_ceiling_smem_read = {
     .axes = 1,
     .axis = {{"passes", 1, INT64_C(1) << 32, 1, "times that an SM reads its 64 KiB, over all SMs"}},
     .buffers = 2,
-    .buffer =
-        {
-            {"src", RIDGE_U32, RIDGE_INPUT, RIDGE_FILL_BITS, 0, src_count},
-            {"sum", RIDGE_U32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, sum_count},
-        },
+    .buffer = {TABLE_BUFFERS(src_count)},
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
     .check_dim = check_dims,

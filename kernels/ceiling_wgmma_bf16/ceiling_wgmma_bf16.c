@@ -15,16 +15,6 @@ static double b_count(const int64_t *dim)
     return (double)dim[0] * K;
 }
 
-static double d_count(const int64_t *dim)
-{
-    return (double)WGMMA_D_TILES * WGMMA_ROWS * (double)dim[0];
-}
-
-static int64_t d_columns(const int64_t *dim)
-{
-    return dim[0];
-}
-
 static double value(const void *buffer, int64_t i)
 {
     return bf16_to_f32(((const uint16_t *)buffer)[i]);
@@ -37,7 +27,7 @@ static void reference(const int64_t *dim, void *const *buffer, double *const *re
 
 static void work(const int64_t *dim, struct ridge_work *work)
 {
-    work->flop_bf16 = 2.0 * WGMMA_ROWS * (double)dim[0] * K * (double)dim[1];
+    work->flop_bf16 = wgmma_flop(dim, K);
     work->bytes_smem = wgmma_bytes_b(dim);
 }
 
@@ -55,7 +45,7 @@ const struct ridge_family ridge_family_ceiling_wgmma_bf16 = {
         {
             {"a", RIDGE_BF16, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, a_count},
             {"b", RIDGE_BF16, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, b_count},
-            {"d", RIDGE_F32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, d_count},
+            {"d", RIDGE_F32, RIDGE_OUTPUT, RIDGE_FILL_BITS, 0, wgmma_d_count},
         },
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
@@ -68,5 +58,5 @@ const struct ridge_family ridge_family_ceiling_wgmma_bf16 = {
     .shape_error = wgmma_shape_error,
     .reference = reference,
     .work = work,
-    .output_columns = d_columns,
+    .output_columns = wgmma_d_columns,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the two WGMMA ceilings share: constants, counts, presets. */
+/* What the two WGMMA ceilings share: constants, counts, reference, presets. */
 #ifndef RIDGE_WGMMA_CEILING_H
 #define RIDGE_WGMMA_CEILING_H
 
@@ -21,6 +21,22 @@ static inline double wgmma_bytes_a(const int64_t *dim)
 static inline double wgmma_bytes_b(const int64_t *dim)
 {
     return (double)dim[1] * (double)(dim[0] * WGMMA_K_BYTES);
+}
+
+/* Of products with k elements a row. */
+static inline double wgmma_flop(const int64_t *dim, int64_t k)
+{
+    return 2.0 * (double)(WGMMA_ROWS * dim[0] * k) * (double)dim[1];
+}
+
+static inline double wgmma_d_count(const int64_t *dim)
+{
+    return (double)(WGMMA_D_TILES * WGMMA_ROWS * dim[0]);
+}
+
+static inline int64_t wgmma_d_columns(const int64_t *dim)
+{
+    return dim[0];
 }
 
 static inline const char *wgmma_shape_error(const int64_t *dim)

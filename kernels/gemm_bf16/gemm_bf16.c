@@ -11,8 +11,8 @@ static const struct ridge_shape shapes[] = {
     {"cube-512", RIDGE_FULL, RIDGE_HOST, {512, 512, 512}},
 };
 
-/* k a multiple of 8 where tensor copies are to run; rings that wrap; tiles cut on both sides; n that is odd, even, and a
- * multiple of 8; several tiles an SM. */
+/* k a multiple of 8 where tensor copies are to run; rings that wrap; tiles cut on both sides; n that is odd, even, and
+ * a multiple of 8; several tiles an SM. */
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
     {1, 1, 1},      {3, 5, 7},        {65, 33, 17},     {128, 128, 128},  {129, 127, 130},
     {1, 300, 64},   {257, 1, 31},     {100, 260, 384},  {64, 64, 512},    {256, 256, 33},

@@ -2,8 +2,6 @@
 #include "kernels/gemm_fp8_block/gemm_fp8_block.h"
 #include "kernels/gemm_fp8_tensor/gemm_fp8.h"
 
-enum { SCALE_A = 2, SCALE_B };
-
 static double count_scale_a(const int64_t *dim)
 {
     return (double)gemm_fp8_block_count(dim[GEMM_K]) * (double)gemm_fp8_block_pitch_a(dim[GEMM_M]);
@@ -22,7 +20,7 @@ static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffe
 {
     const int64_t m = dim[GEMM_M], pitch = gemm_fp8_block_pitch_a(m);
     const int64_t count_a = (int64_t)count_scale_a(dim), count_b = (int64_t)count_scale_b(dim);
-    float *scale_a = buffer[SCALE_A], *scale_b = buffer[SCALE_B];
+    float *scale_a = buffer[GEMM_FP8_SCALE_A], *scale_b = buffer[GEMM_FP8_SCALE_B];
     for (int64_t i = 0; i < count_a; i++)
         scale_a[i] = i % pitch < m ? gemm_fp8_scale(seed, i) : NAN;
     for (int64_t i = 0; i < count_b; i++)
@@ -33,9 +31,9 @@ static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffe
 static double element(const int64_t *dim, void *const *buffer, int operand, int64_t row, int64_t i)
 {
     const int64_t k = dim[GEMM_K], block = i / 128;
-    const float scale = operand == GEMM_A
-                            ? ((const float *)buffer[SCALE_A])[block * gemm_fp8_block_pitch_a(dim[GEMM_M]) + row]
-                            : ((const float *)buffer[SCALE_B])[row / 128 * gemm_fp8_block_count(k) + block];
+    const float scale =
+        operand == GEMM_A ? ((const float *)buffer[GEMM_FP8_SCALE_A])[block * gemm_fp8_block_pitch_a(dim[GEMM_M]) + row]
+                          : ((const float *)buffer[GEMM_FP8_SCALE_B])[row / 128 * gemm_fp8_block_count(k) + block];
     return (double)e4m3_to_f32(((const uint8_t *)buffer[operand])[row * k + i]) * scale;
 }
 
@@ -59,14 +57,7 @@ const struct ridge_family ridge_family_gemm_fp8_block = {
     .axes = 3,
     .axis = {GEMM_AXES},
     .buffers = 5,
-    .buffer =
-        {
-            {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_a},
-            {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_b},
-            {"scale_a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_scale_a},
-            {"scale_b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_scale_b},
-            {"d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_count_d},
-        },
+    .buffer = {GEMM_FP8_BUFFERS(count_scale_a, count_scale_b)},
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
     .check_dim = check_dims,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host code that the FP8 GEMM families share: shapes, scales, hard inputs. */
+/* Host code that the FP8 GEMM families share: shapes, buffers, scales, hard inputs. */
 #ifndef RIDGE_GEMM_FP8_H
 #define RIDGE_GEMM_FP8_H
 
@@ -20,6 +20,16 @@
     {                                                                                                                  \
         520, 1000, 400                                                                                                 \
     }
+
+#define GEMM_FP8_BUFFERS(count_scale_a, count_scale_b)                                                                 \
+    {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_a},                                                \
+        {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_b},                                            \
+        {"scale_a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_scale_a},                                      \
+        {"scale_b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_scale_b},                                      \
+    {                                                                                                                  \
+        "d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_count_d                                              \
+    }
+enum { GEMM_FP8_SCALE_A = 2, GEMM_FP8_SCALE_B };
 
 /* A scale of quantised data: 2^x, x uniform in [-2, 2). */
 static inline float gemm_fp8_scale(uint64_t seed, int64_t i)

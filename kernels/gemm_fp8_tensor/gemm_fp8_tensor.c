@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_fp8_tensor/gemm_fp8.h"
 
-enum { SCALE_A = 2, SCALE_B };
-
 static double one(const int64_t *dim)
 {
     (void)dim;
@@ -14,14 +12,14 @@ static const int64_t check_dims[][RIDGE_MAX_AXES] = {GEMM_FP8_CHECK_DIMS};
 
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
 {
-    *(float *)buffer[SCALE_A] = gemm_fp8_scale(seed, 0);
-    *(float *)buffer[SCALE_B] = gemm_fp8_scale(seed, 1);
+    *(float *)buffer[GEMM_FP8_SCALE_A] = gemm_fp8_scale(seed, 0);
+    *(float *)buffer[GEMM_FP8_SCALE_B] = gemm_fp8_scale(seed, 1);
     gemm_fp8_harden(dim, hard, seed, buffer);
 }
 
 static double element(const int64_t *dim, void *const *buffer, int operand, int64_t row, int64_t i)
 {
-    const float scale = *(const float *)buffer[operand == GEMM_A ? SCALE_A : SCALE_B];
+    const float scale = *(const float *)buffer[operand == GEMM_A ? GEMM_FP8_SCALE_A : GEMM_FP8_SCALE_B];
     return (double)e4m3_to_f32(((const uint8_t *)buffer[operand])[row * dim[GEMM_K] + i]) * scale;
 }
 
@@ -43,14 +41,7 @@ const struct ridge_family ridge_family_gemm_fp8_tensor = {
     .axes = 3,
     .axis = {GEMM_AXES},
     .buffers = 5,
-    .buffer =
-        {
-            {"a", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_a},
-            {"b", RIDGE_E4M3, RIDGE_INPUT, RIDGE_FILL_NORMAL, 1, gemm_count_b},
-            {"scale_a", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, one},
-            {"scale_b", RIDGE_F32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, one},
-            {"d", RIDGE_BF16, RIDGE_OUTPUT, RIDGE_FILL_NORMAL, 0, gemm_count_d},
-        },
+    .buffer = {GEMM_FP8_BUFFERS(one, one)},
     .shape = shapes,
     .shapes = sizeof shapes / sizeof *shapes,
     .check_dim = check_dims,
