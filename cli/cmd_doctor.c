@@ -25,6 +25,9 @@ static void say(const char *what, bool good, const char *text)
     printf("%-10s %-4s %s\n", what, good ? "ok" : "no", text);
 }
 
+/* Enough work that the passes of the probe are alike: 256 MiB to fill. */
+enum { PROBE_WORDS = 64 << 20 };
+
 struct counter_probe {
     void *buffer;
 };
@@ -39,7 +42,7 @@ static int probe_launch(void *ctx, struct ridge_error *err)
 {
     const struct ridge_buffer spec = {.name = "probe", .dtype = RIDGE_U32, .fill = RIDGE_FILL_BITS};
     struct counter_probe *probe = ctx;
-    int status = device_cuda.fill(probe->buffer, &spec, 1 << 20, FILL_RANDOM, 1, err);
+    int status = device_cuda.fill(probe->buffer, &spec, PROBE_WORDS, FILL_RANDOM, 1, err);
     return status ? status : device_cuda.sync(err);
 }
 
@@ -55,7 +58,7 @@ static void doctor_counters(void)
     if (status == RIDGE_OK)
         status = counters_open(NULL, &reason);
     if (status == RIDGE_OK) {
-        status = device_cuda.alloc(&probe.buffer, 4 << 20, &reason);
+        status = device_cuda.alloc(&probe.buffer, (size_t)PROBE_WORDS * 4, &reason);
         if (status == RIDGE_OK)
             status = counters_collect(&group, &work, &result, &reason);
         if (probe.buffer)
