@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bit-exact conversions between FP32 and the narrow formats, the same on host and device. All round to nearest even;
- * e4m3 saturates to +-448 (as cvt.rn.satfinite does), NaN stays NaN. */
+/* Bit-exact conversions between FP32 and the narrow formats, the same on host and device. All round to nearest even,
+ * ue8m0 alone up. bf16 and f16 overflow to infinity; the others saturate, infinity too, as cvt.satfinite does: e4m3 to
+ * +-448, e5m2 to +-57344, e2m1 to +-6, ue8m0 to 2^127. NaN stays NaN and keeps its sign; e2m1 has none and gives +6. */
 #ifndef RIDGE_NUMERIC_H
 #define RIDGE_NUMERIC_H
 
@@ -104,6 +105,65 @@ RIDGE_INLINE float e4m3_to_f32(uint8_t bits)
         return f32_from_bits(sign | (field + 120) << 23 | mantissa << 20);
     float value = (float)mantissa * 0.001953125f; /* 2^-9 */
     return sign ? -value : value;
+}
+
+/* Sign, 5 exponent bits, 2 mantissa bits: the upper half of an f16. Has infinities (0x7c, 0xfc), which only decoding
+ * meets. */
+RIDGE_INLINE uint8_t e5m2_from_f32(float value)
+{
+    uint32_t bits = f32_bits(value), magnitude = bits & 0x7fffffffu;
+    uint8_t sign = (uint8_t)(bits >> 24 & 0x80u);
+    if (magnitude > 0x7f800000u)
+        return sign | 0x7fu;
+    if (magnitude >= 0x47600000u) /* 57344 */
+        return sign | 0x7bu;
+    return (uint8_t)(sign | narrow_code(magnitude, 2, -14));
+}
+
+RIDGE_INLINE float e5m2_to_f32(uint8_t bits)
+{
+    return f16_to_f32((uint16_t)((uint32_t)bits << 8));
+}
+
+/* Sign, 2 exponent bits, 1 mantissa bit in the low four bits of a byte: 0, 0.5, 1, 1.5, 2, 3, 4, 6. */
+RIDGE_INLINE uint8_t e2m1_from_f32(float value)
+{
+    uint32_t bits = f32_bits(value), magnitude = bits & 0x7fffffffu;
+    uint8_t sign = (uint8_t)(bits >> 28 & 8u);
+    if (magnitude > 0x7f800000u)
+        return 7;
+    if (magnitude >= 0x40c00000u) /* 6 */
+        return sign | 7u;
+    return (uint8_t)(sign | narrow_code(magnitude, 1, 0));
+}
+
+/* Bits 4 to 7 are ignored. */
+RIDGE_INLINE float e2m1_to_f32(uint8_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 8u) << 28, field = bits >> 1 & 3u, mantissa = bits & 1u;
+    if (field)
+        return f32_from_bits(sign | (field + 126) << 23 | mantissa << 22);
+    return f32_from_bits(sign | mantissa * 0x3f000000u); /* 0.5 */
+}
+
+/* A power of two: code c is 2^(c - 127), 0xff is NaN; there is no zero, infinity or sign. The least power of two that
+ * is not below the magnitude: zero and all up to 2^-127 give code 0, above 2^127 gives 0xfe (cvt.rp.satfinite). */
+RIDGE_INLINE uint8_t ue8m0_from_f32(float value)
+{
+    uint32_t magnitude = f32_bits(value) & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return 0xffu;
+    if (magnitude > 0x7f000000u)
+        return 0xfeu;
+    if (magnitude <= 0x00400000u)
+        return 0;
+    return (uint8_t)((magnitude + 0x7fffffu) >> 23);
+}
+
+/* 2^-127 is subnormal in FP32 but exact. */
+RIDGE_INLINE float ue8m0_to_f32(uint8_t bits)
+{
+    return f32_from_bits(bits == 0xffu ? 0x7fc00000u : bits ? (uint32_t)bits << 23 : 0x00400000u);
 }
 
 #endif
