@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every code of the narrow formats converts to FP32 and back; ties, saturation and subnormals by known values. The
- * formats of 8 and 4 bits are also held against their definitions: the value of every code by ldexp, and the rounding by
- * a search for the nearest value, at every midpoint and its neighbours and on random FP32. */
+ * formats of 8 and 4 bits are also held against their definitions: the value of every code by ldexp, and the rounding
+ * by a search for the nearest value, at every midpoint and its neighbours and on random FP32. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,10 +55,10 @@ static void test_known_values(void **state)
     assert_int_equal(e4m3_from_f32(1e9f), 0x7e); /* saturates */
     assert_int_equal(e4m3_from_f32(-INFINITY), 0xfe);
     assert_int_equal(e4m3_from_f32(NAN) & 0x7f, 0x7f);
-    assert_int_equal(e4m3_from_f32(0x1p-9f), 1);       /* smallest subnormal */
-    assert_int_equal(e4m3_from_f32(0x1p-10f), 0);      /* tie to even */
-    assert_int_equal(e4m3_from_f32(0x1.8p-9f), 2);     /* tie to even */
-    assert_int_equal(e4m3_from_f32(17), 0x58);         /* 16 or 18: even mantissa */
+    assert_int_equal(e4m3_from_f32(0x1p-9f), 1);   /* smallest subnormal */
+    assert_int_equal(e4m3_from_f32(0x1p-10f), 0);  /* tie to even */
+    assert_int_equal(e4m3_from_f32(0x1.8p-9f), 2); /* tie to even */
+    assert_int_equal(e4m3_from_f32(17), 0x58);     /* 16 or 18: even mantissa */
     assert_int_equal(e5m2_from_f32(57344), 0x7b);
     assert_int_equal(e5m2_from_f32(-61440), 0xfb); /* would round to infinity, saturates */
     assert_int_equal(e5m2_from_f32(0x1p-17f), 0);  /* tie to even */
@@ -134,7 +134,8 @@ static int nearest_code(const struct narrow *narrow, float value)
     int best = 0;
     double magnitude = fmin(fabs((double)value), defined_value(narrow, narrow->codes - 1));
     for (int code = 1; code < narrow->codes; code++) {
-        double here = fabs(defined_value(narrow, code) - magnitude), there = fabs(defined_value(narrow, best) - magnitude);
+        double here = fabs(defined_value(narrow, code) - magnitude),
+               there = fabs(defined_value(narrow, best) - magnitude);
         if (here < there || (here == there && code % 2 == 0))
             best = code;
     }
@@ -177,8 +178,11 @@ static void test_midpoints(void **state)
     for (size_t i = 0; i < sizeof narrows / sizeof *narrows; i++)
         for (int code = 0; code < narrows[i].codes; code++) {
             double value = defined_value(&narrows[i], code), next = defined_value(&narrows[i], code + 1);
-            const float inputs[] = {(float)value, nextafterf((float)value, 0), nextafterf((float)value, INFINITY),
-                                    (float)((value + next) / 2), nextafterf((float)((value + next) / 2), 0),
+            const float inputs[] = {(float)value,
+                                    nextafterf((float)value, 0),
+                                    nextafterf((float)value, INFINITY),
+                                    (float)((value + next) / 2),
+                                    nextafterf((float)((value + next) / 2), 0),
                                     nextafterf((float)((value + next) / 2), INFINITY)};
             for (size_t j = 0; j < sizeof inputs / sizeof *inputs; j++) {
                 check_rounding(&narrows[i], inputs[j]);
@@ -249,12 +253,9 @@ static void test_ue8m0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_against_the_compiler),
-        cmocka_unit_test(test_known_values),
-        cmocka_unit_test(test_values_of_codes),
-        cmocka_unit_test(test_midpoints),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_round_trips),  cmocka_unit_test(test_against_the_compiler),
+        cmocka_unit_test(test_known_values), cmocka_unit_test(test_values_of_codes),
+        cmocka_unit_test(test_midpoints),    cmocka_unit_test(test_random),
         cmocka_unit_test(test_ue8m0),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
