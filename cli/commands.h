@@ -15,5 +15,6 @@ int cmd_ceilings(int argc, char **argv, struct ridge_error *err);
 int cmd_roofline(int argc, char **argv, struct ridge_error *err);
 int cmd_report(int argc, char **argv, struct ridge_error *err);
 int cmd_compare(int argc, char **argv, struct ridge_error *err);
+int cmd_kv_cache(int argc, char **argv, struct ridge_error *err);
 
 #endif

@@ -22,6 +22,7 @@ static const struct {
     {"roofline", "roofline plots and placement from records", cmd_roofline},
     {"report", "tables and a Markdown report from records", cmd_report},
     {"compare", "verdict on two sets of records", cmd_compare},
+    {"kv-cache", "bytes of the key-value cache by format", cmd_kv_cache},
 };
 
 static void usage(FILE *out)

@@ -23,7 +23,7 @@ expect 2 'Usage: ridge COMMAND'
 expect 2 "unknown command 'benhc'" benhc
 expect 2 "option '--load' before a command" --load x.so bench
 expect 0 'Exit codes' --help
-for command in list doctor bench check profile ceilings roofline report compare; do
+for command in list doctor bench check profile ceilings roofline report compare kv-cache; do
   expect 0 'Usage: ridge' $command --help
   expect 2 'unrecognized option' $command --no-such-option
   lines=$("$RIDGE" $command --help | wc -l)
@@ -65,6 +65,16 @@ done
   expect 4 'name too long' bench $gemm --shape m=8,n=8,k=8 --json "$folder/$(printf 'x%.0s' $(seq 300))"
   expect 2 'not a file of records' bench $gemm --shape m=8,n=8,k=8 --json "$RIDGE_SOURCE/LICENSE"
 }
+
+# 1152 B x 131072 x 62 = 8.72 GiB, as published for MLA in BF16; 656 B in FP8.
+expect 0 '^MLA BF16 +1152 +56\.89x +8\.719 ' kv-cache --tokens 131072 --layers 62
+expect 0 '^MLA FP8, V3\.2 +656 +99\.9x +4\.885 ' kv-cache
+expect 0 '^GQA, 8 groups +4096 +16x +0\.000 ' kv-cache --tokens 1 --layers 1
+for number in 0 -1 abc '' 1.5 ' 5' 1e6 99999999999999999999 1000000001; do
+  expect 2 "--tokens=$number: a whole number from 1 to 1000000000" kv-cache "--tokens=$number"
+done
+expect 2 '--layers=10001: a whole number from 1 to 10000' kv-cache --layers 10001
+expect 2 'Too many arguments' kv-cache 5
 
 expect 0 'cube-256 +host' list --device host --family gemm_f32
 "$RIDGE" list --device host | grep -qE ' cuda, |^  0[0-9]_' && { echo 'FAIL: list --device host lists GPU variants'; failed=1; }

@@ -56,8 +56,8 @@ static const struct ridge_shape shapes[] = {
 };
 
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
-    {1, 1, 1, 1, 64},   {1, 1, 64, 2, 64}, {2, 1, 129, 3, 64}, {1, 4, 3, 2, 64},  {5, 2, 200, 2, 64},
-    {2, 3, 333, 33, 16}, {4, 1, 100, 2, 48}, {3, 2, 70, 1, 1},  {1, 1, 700, 9, 64}, {4, 2, 257, 3, 128},
+    {1, 1, 1, 1, 64},    {1, 1, 64, 2, 64},  {2, 1, 129, 3, 64}, {1, 4, 3, 2, 64},   {5, 2, 200, 2, 64},
+    {2, 3, 333, 33, 16}, {4, 1, 100, 2, 48}, {3, 2, 70, 1, 1},   {1, 1, 700, 9, 64}, {4, 2, 257, 3, 128},
 };
 
 static const char *const cases[] = {"varied lengths", "rising", "poisoned pages", NULL};
@@ -140,8 +140,8 @@ static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffe
 {
     int32_t *length = buffer[MLA_LENGTH];
     for (int64_t b = 0; b < dim[MLA_B]; b++)
-        length[b] = hard == VARIED_LENGTHS || hard == POISONED_PAGES ? varied_length(dim, seed, b)
-                                                                     : (int32_t)dim[MLA_S_K];
+        length[b] =
+            hard == VARIED_LENGTHS || hard == POISONED_PAGES ? varied_length(dim, seed, b) : (int32_t)dim[MLA_S_K];
     fill_table(dim, seed, buffer[MLA_BLOCK_TABLE]);
     if (hard == RISING)
         fill_rising(dim, buffer);
@@ -246,9 +246,10 @@ static int64_t output_columns(const int64_t *dim)
 }
 
 const struct ridge_family ridge_family_mla_decode = {
-    .problem = "absorbed multi-head latent attention over a paged cache: out[b,s_q,h,512] BF16 = softmax(q k^T / 24) v "
-               "and lse[b,h,s_q] FP32 (natural log); q [b,s_q,h,576] and kv [pages,page_size,1,576] BF16, v = first 512 "
-               "of k, causal for s_q > 1",
+    .problem =
+        "absorbed multi-head latent attention over a paged cache: out[b,s_q,h,512] BF16 = softmax(q k^T / 24) v "
+        "and lse[b,h,s_q] FP32 (natural log); q [b,s_q,h,576] and kv [pages,page_size,1,576] BF16, v = first 512 "
+        "of k, causal for s_q > 1",
     .axes = 5,
     .axis =
         {
@@ -273,13 +274,13 @@ const struct ridge_family ridge_family_mla_decode = {
     .check_dim = check_dims,
     .check_dims = sizeof check_dims / sizeof *check_dims,
     .cases = cases,
-    .tolerance = {.rel = 0,
-                  .mag_rel = 0x1p-6,
-                  .source =
-                      "out: 2^-8 |ref| + 2^-6 RMS(row, 64 columns). The result is rounded to BF16 (2^-9 |ref|), and the "
-                      "probabilities may be: 2^-9 of each at most, which over values of random sign is 2^-9.8 of the "
-                      "RMS in standard deviation. lse: 8.01 / 65536 |ref| as FlashMLA's dense decode tests, + 1e-6 "
-                      "(1 + sum |q k| / 24), whose first part is the absolute term of those tests"},
+    .tolerance =
+        {.rel = 0,
+         .mag_rel = 0x1p-6,
+         .source = "out: 2^-8 |ref| + 2^-6 RMS(row, 64 columns). The result is rounded to BF16 (2^-9 |ref|), and the "
+                   "probabilities may be: 2^-9 of each at most, which over values of random sign is 2^-9.8 of the "
+                   "RMS in standard deviation. lse: 8.01 / 65536 |ref| as FlashMLA's dense decode tests, + 1e-6 "
+                   "(1 + sum |q k| / 24), whose first part is the absolute term of those tests"},
     .shape_error = shape_error,
     .fill = fill,
     .reference = reference,

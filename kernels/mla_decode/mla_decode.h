@@ -11,9 +11,9 @@
 enum { MLA_B, MLA_S_Q, MLA_S_K, MLA_H, MLA_PAGE_SIZE };
 enum { MLA_Q, MLA_KV, MLA_BLOCK_TABLE, MLA_LENGTH, MLA_OUT, MLA_LSE };
 enum {
-    MLA_D_K = 576,                /* latent and RoPE part */
-    MLA_D_V = 512,                /* the latent part: the first columns of K */
-    MLA_NO_PAGE = 2147480000,     /* what unused block-table entries hold */
+    MLA_D_K = 576,            /* latent and RoPE part */
+    MLA_D_V = 512,            /* the latent part: the first columns of K */
+    MLA_NO_PAGE = 2147480000, /* what unused block-table entries hold */
     MLA_LARGEST_PAGE_SIZE = 1024,
 };
 

@@ -61,9 +61,8 @@ static int launch(const struct ridge_call *call)
     for (int64_t b = 0; b < dim[MLA_B]; b++) {
         for (int64_t r = 0; r < rows; r++) {
             const int64_t at = b * rows + r;
-            lse[mla_lse_offset(dim, b, r)] =
-                row(call, b, mla_visible(dim, length[b], r / dim[MLA_H]), q + at * MLA_D_K,
-                    scores + at * dim[MLA_S_K], out + at * MLA_D_V);
+            lse[mla_lse_offset(dim, b, r)] = row(call, b, mla_visible(dim, length[b], r / dim[MLA_H]), q + at * MLA_D_K,
+                                                 scores + at * dim[MLA_S_K], out + at * MLA_D_V);
         }
     }
     return 0;

@@ -98,21 +98,21 @@ static void two_blocks(struct tile *tile, mla_rescale_fn rescale)
 {
     struct block *zero = &tile->block[0], *one = &tile->block[1];
     float both[ROWS] = {0};
-    scores(tile, zero);                              /*  1, warpgroup 0 */
-    scores(tile, one);                               /*  2, warpgroup 1 */
-    raise_maximum(tile, zero, rescale);              /*  3, warpgroup 0: scale_0 = exp(m_old - m_new) */
-    exponentials(tile, zero);                        /*  4, warpgroup 0 */
-    scale_output(tile, tile->o_l, zero->scale);      /*  5, warpgroup 0: O_L = scale_0 O_L + p_0 V_0L */
+    scores(tile, zero);                         /*  1, warpgroup 0 */
+    scores(tile, one);                          /*  2, warpgroup 1 */
+    raise_maximum(tile, zero, rescale);         /*  3, warpgroup 0: scale_0 = exp(m_old - m_new) */
+    exponentials(tile, zero);                   /*  4, warpgroup 0 */
+    scale_output(tile, tile->o_l, zero->scale); /*  5, warpgroup 0: O_L = scale_0 O_L + p_0 V_0L */
     add_values(tile, zero, LEFT, tile->o_l);
-    raise_maximum(tile, one, rescale);               /*  6, warpgroup 1 */
-    exponentials(tile, one);                         /*  7, warpgroup 1 */
+    raise_maximum(tile, one, rescale); /*  6, warpgroup 1 */
+    exponentials(tile, one);           /*  7, warpgroup 1 */
     for (int64_t r = 0; r < tile->rows; r++)
         both[r] = zero->scale[r] * one->scale[r];
-    scale_output(tile, tile->o_r, both);             /*  8, warpgroup 1: O_R = scale_0 scale_1 O_R + p_1 V_1R */
+    scale_output(tile, tile->o_r, both); /*  8, warpgroup 1: O_R = scale_0 scale_1 O_R + p_1 V_1R */
     add_values(tile, one, RIGHT, tile->o_r);
-    scale_probabilities(tile, zero, one->scale);     /*  9, warpgroup 0: p_0 = scale_1 p_0 */
-    add_values(tile, zero, RIGHT, tile->o_r);        /* 10, warpgroup 1: O_R = O_R + p_0 V_0R */
-    scale_output(tile, tile->o_l, one->scale);       /* 11, warpgroup 0: O_L = scale_1 O_L + p_1 V_1L */
+    scale_probabilities(tile, zero, one->scale); /*  9, warpgroup 0: p_0 = scale_1 p_0 */
+    add_values(tile, zero, RIGHT, tile->o_r);    /* 10, warpgroup 1: O_R = O_R + p_0 V_0R */
+    scale_output(tile, tile->o_l, one->scale);   /* 11, warpgroup 0: O_L = scale_1 O_L + p_1 V_1L */
     add_values(tile, one, LEFT, tile->o_l);
 }
 
@@ -180,8 +180,7 @@ static int launch(const struct ridge_call *call)
 
 const struct ridge_variant ridge_variant_mla_decode_h03_seesaw_order = {
     .idea = "the seesaw schedule step by step: two blocks of keys under way, output in halves of 256 columns",
-    .source = "FlashMLA docs/20250422-new-kernel-deep-dive.md, with scale_0 = exp(m_old - m_new) and O_L scaled before "
-              "p_1 V_1L is added",
+    .source = "FlashMLA docs/20250422-new-kernel-deep-dive.md, steps 0 to 11",
     .changes = "order of the steps; 64 rows and twice 64 keys at a time; no split of the keys",
     .kind = RIDGE_HOST,
     .workspace_bytes = mla_seesaw_workspace_bytes,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seesaw schedule with its rescaling as a parameter, so that a test can try the factor as some texts print it. */
+/* The seesaw schedule with its rescaling as a parameter, so that a test can try the factor that a
+ * walk-through of the schedule prints. */
 #ifndef RIDGE_MLA_DECODE_SEESAW_H
 #define RIDGE_MLA_DECODE_SEESAW_H
 
