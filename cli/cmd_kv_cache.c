@@ -88,7 +88,7 @@ int cmd_kv_cache(int argc, char **argv, struct ridge_error *err)
         "Heads and widths are DeepSeek-V3's: 128 heads of 128, a latent of 512, 64 columns of RoPE. Its configuration "
         "has 61 layers; the published 8.72 GiB of a request of 131072 tokens in MLA BF16 are 62, with the layer that "
         "predicts a second token. Pages may add padding: MODEL1 rounds a page up to a multiple of 576 bytes. The V4.1 "
-        "formats are newer than the kernels for Hopper.",
+        "formats are sums of reported parts.",
         NULL,
         NULL,
         NULL};

@@ -145,17 +145,16 @@ static void rotation_by_hand(void **state)
 static void decoupled_positions_enter_as_distances(void **state)
 {
     (void)state;
-    double here[HIDDEN], later[HIDDEN], nearer[HIDDEN];
+    double u[3][HIDDEN] = {{0}};
     for (int pass = 0; pass < 3; pass++) {
         random_model();
         rotate_all(pass == 2 ? TOKENS - 1 : TOKENS, pass == 1 ? 1000 : 0);
         mla_absorb_query(&model, q, absorbed);
         mla_absorb_output(&model, w_ov);
-        double *u = pass == 0 ? here : pass == 1 ? later : nearer;
-        assert_int_equal(mla_attend_absorbed(&model, absorbed, w_ov, cache, TOKENS, u), 0);
+        assert_int_equal(mla_attend_absorbed(&model, absorbed, w_ov, cache, TOKENS, u[pass]), 0);
     }
-    assert_true(difference(here, later, HIDDEN) < 1e-10);
-    assert_true(difference(here, nearer, HIDDEN) > 1e-3);
+    assert_true(difference(u[0], u[1], HIDDEN) < 1e-10);
+    assert_true(difference(u[0], u[2], HIDDEN) > 1e-3);
 }
 
 /* (R_t q)^T (R_j W c) = (W^T R_(t-j) q)^T c: what would be absorbed depends on the distance, so no single query

@@ -279,8 +279,8 @@ const struct ridge_family ridge_family_mla_decode = {
          .mag_rel = 0x1p-6,
          .source = "out: 2^-8 |ref| + 2^-6 RMS(row, 64 columns). The result is rounded to BF16 (2^-9 |ref|), and the "
                    "probabilities may be: 2^-9 of each at most, which over values of random sign is 2^-9.8 of the "
-                   "RMS in standard deviation. lse: 8.01 / 65536 |ref| as FlashMLA's dense decode tests, + 1e-6 "
-                   "(1 + sum |q k| / 24), whose first part is the absolute term of those tests"},
+                   "RMS in standard deviation. lse: 8.01 / 65536 |ref| + 1e-6 (1 + sum |q k| / 24), which is what "
+                   "FlashMLA's tests/test_flash_mla_dense_decoding.py allows where that sum is small"},
     .shape_error = shape_error,
     .fill = fill,
     .reference = reference,

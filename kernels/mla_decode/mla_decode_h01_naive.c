@@ -9,9 +9,11 @@ static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *dev
     return (size_t)(dim[MLA_B] * mla_rows(dim) * dim[MLA_S_K]) * sizeof(float);
 }
 
-/* Scores become probabilities; returns log of the sum of exponentials. */
+/* Scores become probabilities; returns log of the sum of exponentials, +inf where there are none. */
 static float softmax(float *score, int64_t keys)
 {
+    if (keys < 1)
+        return INFINITY;
     float max = score[0], sum = 0;
     for (int64_t j = 1; j < keys; j++)
         max = fmaxf(max, score[j]);
@@ -30,14 +32,13 @@ static float row(const struct ridge_call *call, int64_t b, int64_t keys, const u
 {
     const uint16_t *kv = call->buffer[MLA_KV];
     const int32_t *table = call->buffer[MLA_BLOCK_TABLE];
-    float q[MLA_D_K], k[MLA_D_K], sum[MLA_D_V] = {0}, lse = INFINITY;
+    float q[MLA_D_K], k[MLA_D_K], sum[MLA_D_V] = {0};
     mla_load_row(query, q);
     for (int64_t j = 0; j < keys; j++) {
         mla_load_row(kv + mla_key_offset(call->dim, table, b, j), k);
         score[j] = mla_dot(q, k) * MLA_SCALE;
     }
-    if (keys > 0)
-        lse = softmax(score, keys);
+    const float lse = softmax(score, keys);
     for (int64_t j = 0; j < keys; j++) {
         mla_load_row(kv + mla_key_offset(call->dim, table, b, j), k);
         for (int i = 0; i < MLA_D_V; i++)
