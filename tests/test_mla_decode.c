@@ -255,6 +255,31 @@ static void bad_lengths_and_pages_are_refused(void **state)
     }
 }
 
+/* A NaN in a query or in a key that is seen reaches out and lse; it is not taken for a row without keys. */
+static void nan_inputs_are_seen(void **state)
+{
+    (void)state;
+    const int64_t dim[] = {1, 1, 200, 2, 64};
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
+        for (int in_key = 0; in_key < 2; in_key++) {
+            char message[256] = "";
+            struct family_case c;
+            case_open(&c, family, dim, RANDOM, NULL);
+            uint16_t *kv = c.buffer[MLA_KV], *q = c.buffer[MLA_Q];
+            *(in_key ? kv + mla_key_offset(dim, c.buffer[MLA_BLOCK_TABLE], 0, 77) : q) = 0x7fff;
+            memset(c.buffer[MLA_LSE], 0, c.bytes[MLA_LSE]);
+            memset(c.buffer[MLA_OUT], 0, c.bytes[MLA_OUT]);
+            assert_int_equal(launch(&c, variants[v], message, sizeof message), 0);
+            for (int row = 0; row < 1 + in_key; row++) {
+                assert_true(isnan(((const float *)c.buffer[MLA_LSE])[row]));
+                assert_true(isnan(case_value(c.buffer[MLA_OUT], RIDGE_BF16, row * MLA_D_V)));
+            }
+            assert_false(case_max_error(&c) <= 1);
+            case_close(&c);
+        }
+    }
+}
+
 static void shapes_whose_pages_have_no_number_are_refused(void **state)
 {
     (void)state;
@@ -286,6 +311,7 @@ int main(void)
         cmocka_unit_test(printed_sign_diverges_on_rising_maxima),
         cmocka_unit_test(constant_maxima_do_not_tell_the_signs_apart),
         cmocka_unit_test(bad_lengths_and_pages_are_refused),
+        cmocka_unit_test(nan_inputs_are_seen),
         cmocka_unit_test(shapes_whose_pages_have_no_number_are_refused),
         cmocka_unit_test(work_of_a_shape),
     };

@@ -12,10 +12,8 @@ static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *dev
 /* Scores become probabilities; returns log of the sum of exponentials, +inf where there are none. */
 static float softmax(float *score, int64_t keys)
 {
-    if (keys < 1)
-        return INFINITY;
-    float max = score[0], sum = 0;
-    for (int64_t j = 1; j < keys; j++)
+    float max = -INFINITY, sum = 0;
+    for (int64_t j = 0; j < keys; j++)
         max = fmaxf(max, score[j]);
     for (int64_t j = 0; j < keys; j++) {
         score[j] = expf(score[j] - max);
@@ -23,7 +21,7 @@ static float softmax(float *score, int64_t keys)
     }
     for (int64_t j = 0; j < keys; j++)
         score[j] /= sum;
-    return max + logf(sum);
+    return sum == 0 ? INFINITY : max + logf(sum);
 }
 
 /* One query row of request b. */

@@ -89,8 +89,8 @@ static float combine(struct running *run, int64_t splits, int64_t step, uint16_t
             run->acc[i] += other->acc[i];
     }
     for (int i = 0; i < MLA_D_V; i++)
-        out[i] = bf16_from_f32(run->l > 0 ? run->acc[i] / run->l : 0);
-    return run->l > 0 ? run->m + logf(run->l) : INFINITY;
+        out[i] = bf16_from_f32(run->l == 0 ? 0 : run->acc[i] / run->l);
+    return run->l == 0 ? INFINITY : run->m + logf(run->l);
 }
 
 static int launch(const struct ridge_call *call)
