@@ -52,20 +52,20 @@ static void cell_number(struct grid *grid, const char *format, double value)
 static int print_table(const struct kv_cache_args *args, struct ridge_error *err)
 {
     static const char *const title[] = {"format", "bytes", "MHA is", "GiB", "layout of a token", "source"};
-    const double mha = (double)kv_format_bytes(&kv_formats[0]);
+    const double mha = (double)mla_format_bytes(&mla_formats[0]);
     struct grid grid = {.columns = 0};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i >= 1 && i <= 3);
-    for (size_t i = 0; i < kv_format_count; i++) {
+    for (size_t i = 0; i < mla_format_count; i++) {
         char layout[96];
-        const double bytes = (double)kv_format_bytes(&kv_formats[i]);
-        kv_format_layout(&kv_formats[i], layout, sizeof layout);
-        grid_cell(&grid, kv_formats[i].name);
+        const double bytes = (double)mla_format_bytes(&mla_formats[i]);
+        mla_format_layout(&mla_formats[i], layout, sizeof layout);
+        grid_cell(&grid, mla_formats[i].name);
         cell_number(&grid, "%.0f", bytes);
         cell_number(&grid, "%.4gx", mha / bytes);
-        cell_number(&grid, "%.3f", kv_cache_bytes(&kv_formats[i], args->tokens, args->layers) / 0x1p30);
+        cell_number(&grid, "%.3f", mla_cache_bytes(&mla_formats[i], args->tokens, args->layers) / 0x1p30);
         grid_cell(&grid, layout);
-        grid_cell(&grid, kv_formats[i].source);
+        grid_cell(&grid, mla_formats[i].source);
     }
     printf("bytes: one token and layer; GiB: %ld tokens, %ld layers\n", args->tokens, args->layers);
     int status = grid_print(&grid, stdout, err);
@@ -87,8 +87,7 @@ int cmd_kv_cache(int argc, char **argv, struct ridge_error *err)
         "Prints what the key-value cache takes by format: bytes of one token and layer, and GiB of a context.\v"
         "Heads and widths are DeepSeek-V3's: 128 heads of 128, a latent of 512, 64 columns of RoPE. Its configuration "
         "has 61 layers; the published 8.72 GiB of a request of 131072 tokens in MLA BF16 are 62, with the layer that "
-        "predicts a second token. Pages may add padding: MODEL1 rounds a page up to a multiple of 576 bytes. The V4.1 "
-        "formats are sums of reported parts.",
+        "predicts a second token. Pages may add padding: MODEL1 rounds a page up to a multiple of 576 bytes.",
         NULL,
         NULL,
         NULL};

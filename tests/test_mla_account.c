@@ -10,14 +10,15 @@
 #include <string.h>
 
 #include "kernels/support/fill.h"
+#include "kernels/support/kv_format.h"
 #include "kernels/support/mla_account.h"
 #include "kernels/support/mla_algebra.h"
 
-static const struct kv_format *find(const char *name)
+static const struct mla_format *find(const char *name)
 {
-    for (size_t i = 0; i < kv_format_count; i++)
-        if (strcmp(kv_formats[i].name, name) == 0)
-            return &kv_formats[i];
+    for (size_t i = 0; i < mla_format_count; i++)
+        if (strcmp(mla_formats[i].name, name) == 0)
+            return &mla_formats[i];
     fail_msg("no format %s", name);
     return NULL;
 }
@@ -30,31 +31,35 @@ static void bytes_of_a_token(void **state)
         int64_t bytes;
     } expected[] = {{"MHA", 65536},         {"GQA, 8 groups", 4096},  {"MQA", 512},           {"MLA BF16", 1152},
                     {"MLA FP8, V3.2", 656}, {"MLA FP8, MODEL1", 584}, {"MLA FP8, V4.1", 528}, {"MLA FP4, V4.1", 288}};
-    assert_int_equal(kv_format_count, sizeof expected / sizeof *expected);
-    for (size_t i = 0; i < kv_format_count; i++)
-        assert_int_equal(kv_format_bytes(find(expected[i].name)), expected[i].bytes);
-    assert_string_equal(kv_formats[0].name, "MHA");
+    assert_int_equal(mla_format_count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < mla_format_count; i++)
+        assert_int_equal(mla_format_bytes(find(expected[i].name)), expected[i].bytes);
+    assert_string_equal(mla_formats[0].name, "MHA");
+    assert_int_equal(mla_format_bytes(find("MLA FP8, V3.2")), kv_token_bytes(KV_V32)); /* what is really encoded */
+    assert_int_equal(mla_format_bytes(find("MLA FP8, MODEL1")), kv_token_bytes(KV_MODEL1));
+    assert_int_equal(mla_format_bytes(find("MLA FP8, V4.1")), kv_token_bytes(KV_V41_FP8));
+    assert_int_equal(mla_format_bytes(find("MLA FP4, V4.1")), kv_token_bytes(KV_V41_FP4));
 }
 
 /* 8.72 GiB: a request of 128K tokens in MLA BF16 over 62 layers, as published; 61 give 8.58. */
 static void bytes_of_a_context(void **state)
 {
     (void)state;
-    assert_true(fabs(kv_cache_bytes(find("MLA BF16"), 131072, 62) / 0x1p30 - 8.72) < 0.005);
-    assert_true(fabs(kv_cache_bytes(find("MLA BF16"), 131072, 61) / 0x1p30 - 8.58) < 0.005);
-    assert_true(kv_cache_bytes(find("MHA"), 1, 61) == 3997696);
-    assert_true(kv_cache_bytes(find("MLA FP8, V3.2"), 1000000000, 10000) == 656e13);
+    assert_true(fabs(mla_cache_bytes(find("MLA BF16"), 131072, 62) / 0x1p30 - 8.72) < 0.005);
+    assert_true(fabs(mla_cache_bytes(find("MLA BF16"), 131072, 61) / 0x1p30 - 8.58) < 0.005);
+    assert_true(mla_cache_bytes(find("MHA"), 1, 61) == 3997696);
+    assert_true(mla_cache_bytes(find("MLA FP8, V3.2"), 1000000000, 10000) == 656e13);
 }
 
 static void layouts_are_written_out_and_cut(void **state)
 {
     (void)state;
     char buf[64], small[8] = "";
-    assert_int_equal(kv_format_layout(find("MLA FP8, V3.2"), buf, sizeof buf), 38);
+    assert_int_equal(mla_format_layout(find("MLA FP8, V3.2"), buf, sizeof buf), 38);
     assert_string_equal(buf, "512 e4m3 + 4 f32 scales + 64 bf16 RoPE");
-    assert_int_equal(kv_format_layout(find("MLA FP8, V3.2"), small, sizeof small), 38);
+    assert_int_equal(mla_format_layout(find("MLA FP8, V3.2"), small, sizeof small), 38);
     assert_string_equal(small, "512 e4m");
-    assert_int_equal(kv_format_layout(find("MLA FP8, V3.2"), small, 1), 38);
+    assert_int_equal(mla_format_layout(find("MLA FP8, V3.2"), small, 1), 38);
     assert_string_equal(small, "");
 }
 

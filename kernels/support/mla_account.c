@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #define PAPER "DeepSeek-V2, arXiv:2405.04434, table 1"
-#define REPORTED "as reported of V4.1; not in FlashMLA 9241ae3"
+#define V41 "FlashMLA 2e5429fc csrc/cuda_kernels/kv_cache_format.h"
 
-const struct kv_format kv_formats[] = {
+const struct mla_format mla_formats[] = {
     {"MHA", {{128 * 128, 16, "bf16 K"}, {128 * 128, 16, "bf16 V"}}, PAPER},
     {"GQA, 8 groups", {{8 * 128, 16, "bf16 K"}, {8 * 128, 16, "bf16 V"}}, PAPER},
     {"MQA", {{128, 16, "bf16 K"}, {128, 16, "bf16 V"}}, PAPER},
@@ -16,24 +16,24 @@ const struct kv_format kv_formats[] = {
      {{512, 8, "e4m3"}, {4, 32, "f32 scales"}, {64, 16, "bf16 RoPE"}},
      "FlashMLA docs/20250929-hopper-fp8-sparse-deep-dive.md"},
     {"MLA FP8, MODEL1", {{448, 8, "e4m3"}, {64, 16, "bf16 RoPE"}, {8, 8, "scale bytes"}}, "FlashMLA tests/quant.py"},
-    {"MLA FP8, V4.1", {{512, 8, "e4m3"}, {16, 8, "ue8m0 scales"}}, REPORTED},
-    {"MLA FP4, V4.1", {{512, 4, "e2m1"}, {32, 8, "e4m3 scales"}}, REPORTED},
+    {"MLA FP8, V4.1", {{512, 8, "e4m3"}, {16, 8, "ue8m0 scales"}}, V41},
+    {"MLA FP4, V4.1", {{512, 4, "e2m1"}, {32, 8, "e4m3 scales"}}, V41},
 };
-const size_t kv_format_count = sizeof kv_formats / sizeof *kv_formats;
+const size_t mla_format_count = sizeof mla_formats / sizeof *mla_formats;
 
-int64_t kv_format_bytes(const struct kv_format *format)
+int64_t mla_format_bytes(const struct mla_format *format)
 {
     int64_t bits = 0;
-    for (int i = 0; i < KV_PARTS; i++)
+    for (int i = 0; i < MLA_PARTS; i++)
         bits += format->part[i].elements * format->part[i].bits;
     return bits / 8;
 }
 
-size_t kv_format_layout(const struct kv_format *format, char *buf, size_t bytes)
+size_t mla_format_layout(const struct mla_format *format, char *buf, size_t bytes)
 {
     size_t used = 0;
     buf[0] = '\0';
-    for (int i = 0; i < KV_PARTS && format->part[i].elements > 0; i++) {
+    for (int i = 0; i < MLA_PARTS && format->part[i].elements > 0; i++) {
         const size_t at = used < bytes ? used : bytes - 1;
         used += (size_t)snprintf(buf + at, bytes - at, "%s%" PRId64 " %s", i ? " + " : "", format->part[i].elements,
                                  format->part[i].what);
@@ -41,7 +41,7 @@ size_t kv_format_layout(const struct kv_format *format, char *buf, size_t bytes)
     return used;
 }
 
-double kv_cache_bytes(const struct kv_format *format, int64_t tokens, int64_t layers)
+double mla_cache_bytes(const struct mla_format *format, int64_t tokens, int64_t layers)
 {
-    return (double)kv_format_bytes(format) * (double)tokens * (double)layers;
+    return (double)mla_format_bytes(format) * (double)tokens * (double)layers;
 }

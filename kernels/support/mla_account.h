@@ -7,30 +7,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KV_PARTS = 3 };
+enum { MLA_PARTS = 3 };
 
-struct kv_part {
+struct mla_part {
     int64_t elements;
     int bits;
     const char *what; /* "e4m3", "f32 scales" */
 };
 
-struct kv_format {
+struct mla_format {
     const char *name;
-    struct kv_part part[KV_PARTS];
+    struct mla_part part[MLA_PARTS];
     const char *source;
 };
 
-extern const struct kv_format kv_formats[]; /* the first is MHA */
-extern const size_t kv_format_count;
+extern const struct mla_format mla_formats[]; /* the first is MHA */
+extern const size_t mla_format_count;
 
 /* Of one token and layer. */
-int64_t kv_format_bytes(const struct kv_format *format);
+int64_t mla_format_bytes(const struct mla_format *format);
 
 /* "512 e4m3 + 4 f32 scales + 64 bf16". Returns the length it needs, as snprintf; bytes >= 1. */
-size_t kv_format_layout(const struct kv_format *format, char *buf, size_t bytes);
+size_t mla_format_layout(const struct mla_format *format, char *buf, size_t bytes);
 
 /* Of a whole context; exact up to 2^53 bytes. */
-double kv_cache_bytes(const struct kv_format *format, int64_t tokens, int64_t layers);
+double mla_cache_bytes(const struct mla_format *format, int64_t tokens, int64_t layers);
 
 #endif
