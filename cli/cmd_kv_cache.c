@@ -86,7 +86,7 @@ int cmd_kv_cache(int argc, char **argv, struct ridge_error *err)
         NULL,
         "Prints what the key-value cache takes by format: bytes of one token and layer, and GiB of a context.\v"
         "Heads and widths are DeepSeek-V3's: 128 heads of 128, a latent of 512, 64 columns of RoPE. Its configuration "
-        "has 61 layers; the published 8.72 GiB of a request of 131072 tokens in MLA BF16 correspond to 62. Pages "
+        "has 61 layers; the published 8.72 GiB of a request of 131072 tokens in MLA BF16 correspond to 62. Pages"
         " may add padding: MODEL1 rounds a page up to a multiple of 576 bytes.",
         NULL,
         NULL,
