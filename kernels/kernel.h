@@ -22,11 +22,12 @@ extern "C" {
 #endif
 
 /* Changes whenever a struct below changes; a plugin with another number is refused. */
-#define RIDGE_ABI_VERSION 1
+#define RIDGE_ABI_VERSION 2
 
 enum {
     RIDGE_MAX_AXES = 8,
     RIDGE_MAX_BUFFERS = 8,
+    RIDGE_PLAN_BYTES = 64,
 };
 
 enum ridge_dtype {
@@ -66,7 +67,7 @@ struct ridge_work {
 #undef RIDGE_WORK_FIELD
 };
 
-/* The device a launch runs on. Host variants see kind RIDGE_HOST and sms = usable cores. */
+/* The device a launch runs on, and the plan for it. Host variants see kind RIDGE_HOST and sms = usable cores. */
 enum ridge_kind { RIDGE_HOST, RIDGE_CUDA };
 
 struct ridge_device {
@@ -76,6 +77,7 @@ struct ridge_device {
     int64_t l2_bytes;
     int64_t smem_optin_bytes; /* largest dynamic shared memory of one block */
     int64_t memory_bytes;
+    const char *plan; /* for variants with `plans`: what to run; NULL: what the variant takes to be best */
 };
 
 /* One launch. Pointers are device pointers for CUDA variants, host pointers otherwise; every
@@ -152,8 +154,9 @@ struct ridge_family {
 
     /* Further rules on a shape: NULL or a message naming axis, value and rule. May be NULL. */
     const char *(*shape_error)(const int64_t *dim);
-    /* Fills the CUSTOM buffers (all buffers are host memory here; the others are already filled).
-     * `hard` is 0 for random inputs, i + 1 for cases[i]; hard cases may rewrite any input. May be NULL. */
+    /* Fills the CUSTOM buffers, in host memory. `hard` is 0 for random inputs: then it looks at no other buffer,
+     * which may be NULL; and i + 1 for cases[i]: then the other buffers are filled, and it may rewrite any input.
+     * May be NULL. */
     void (*fill)(const int64_t *dim, int hard, uint64_t seed, void *const *buffer);
     /* C17 reference in double precision. For the i-th OUTPUT or INOUT buffer (in buffer order) writes
      * count elements to ref[i] and mag[i]. Inputs are host memory; INOUT holds the original values. */
@@ -193,6 +196,10 @@ struct ridge_variant {
     /* The timed work: enqueue on call->stream (CUDA), capturable in a graph, or compute (host).
      * Returns 0, or nonzero with call->error naming argument, value and rule; nothing was launched then. */
     int (*launch)(const struct ridge_call *call);
+    /* Plans worth timing for a shape (tile, cluster, stages and so on, in one word), complete and different; each is
+     * good as device->plan, which setup obeys or refuses, and `issued` and workspace_bytes follow. Writes at most `max`,
+     * the first of them what the variant takes without a plan, and returns how many. NULL: nothing to choose. */
+    int (*plans)(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max);
     /* The main kernel, for registers, shared memory and local memory in the record; CUDA only, may be NULL. */
     const void *kernel;
 };

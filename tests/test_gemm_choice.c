@@ -83,33 +83,113 @@ static void choice_fits_the_chip(void **state)
     assert_true(gemm_choose(built, 3, dim, &(struct ridge_device){.kind = RIDGE_HOST}).band >= 1);
 }
 
-static void plan_can_be_forced(void **state)
+static struct gemm_choice planned(const struct gemm_built *tiles, int count, const char *plan)
+{
+    const int64_t dim[] = {4096, 4096, 7168};
+    struct ridge_device device = h200;
+    device.plan = plan;
+    return gemm_choose(tiles, count, dim, &device);
+}
+
+static void a_plan_is_obeyed(void **state)
 {
     (void)state;
-    const int64_t dim[] = {4096, 4096, 7168};
-    setenv("RIDGE_GEMM_PLAN", "128x144:2x2:3:5:400", 1);
-    struct gemm_choice choice = gemm_choose(built, 3, dim, &h200);
+    struct gemm_choice choice = planned(built, 3, "128x144:2x2:3:5:400");
     assert_int_equal(choice.tile, 2);
     assert_int_equal(choice.cluster_rows * 10 + choice.cluster_columns, 22);
     assert_int_equal(choice.stages, 3);
     assert_int_equal(choice.band, 5);
     assert_int_equal(choice.stagger_ns, 400);
-    setenv("RIDGE_GEMM_PLAN", "192x176:8x1:0:0", 1); /* slices of 22 rows are no whole swizzle atoms */
-    assert_int_equal(gemm_choose(built, 3, dim, &h200).tile, 0);
-    const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16};
-    setenv("RIDGE_GEMM_PLAN", "128x144:2x1:0:0", 1); /* slices of 72 rows are no whole groups of 16 */
-    assert_int_equal(gemm_choose(&grouped, 1, dim, &h200).cluster_rows, 1);
-    setenv("RIDGE_GEMM_PLAN", "256x256:1x1:0:0", 1); /* not compiled */
-    assert_int_equal(gemm_choose(built, 3, dim, &h200).tile, 0);
+    choice = planned(built, 3, "192x176:1x2"); /* stages and band are left to the heuristic */
+    assert_int_equal(choice.tile, 1);
+    assert_int_equal(choice.stages, 4);
+    assert_in_range(choice.band, 1, 22);
+    setenv("RIDGE_GEMM_PLAN", "128x144:2x2:3:5:400", 1);
+    assert_int_equal(planned(built, 3, NULL).tile, 2);
+    assert_int_equal(planned(built, 3, "192x176:1x2").tile, 1);
     unsetenv("RIDGE_GEMM_PLAN");
+}
+
+static void a_bad_plan_is_refused(void **state)
+{
+    (void)state;
+    static const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16};
+    static const struct {
+        const char *plan, *rule;
+    } bad[] = {
+        {"", "not ROWS"},
+        {"fastest", "not ROWS"},
+        {"128x256", "not ROWS"},
+        {"128x256:2x1:4:8:0:1", "not ROWS"},
+        {"128x256:2x1:4:-8", "not ROWS"},
+        {"128x256:2x1:4:", "not ROWS"},
+        {"128x256:2x1:four", "not ROWS"},
+        {"128x99999999999999:2x1", "not ROWS"},
+        {"256x256:1x1", "no such tile"},
+        {"128x256:0x1", "1 to 8 CTAs"},
+        {"128x256:4x4", "1 to 8 CTAs"},
+        {"192x176:8x1", "whole groups"}, /* slices of 22 rows are no whole swizzle atoms */
+        {"128x256:2x1:1", "stages are 2 to 8"},
+        {"128x256:2x1:5", "stages are 2 to 8"},
+    };
+    char message[256];
+    struct ridge_device device = h200;
+    struct ridge_call call = {.device = &device, .error = message, .error_bytes = sizeof message};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        device.plan = bad[i].plan;
+        assert_int_equal(gemm_plan_refused(&call, built, 3), 1);
+        assert_non_null(strstr(message, bad[i].rule));
+        assert_int_equal(strncmp(message, "plan ", 5), 0);
+        assert_int_equal(strncmp(message + 5, bad[i].plan, strlen(bad[i].plan)), 0);
+        assert_non_null(strstr(message, "tiles are 128x256 192x176 128x144"));
+        assert_int_equal(planned(built, 3, bad[i].plan).tile, 0); /* nothing that `issued` would stumble over */
+    }
+    device.plan = "128x144:2x1"; /* slices of 72 rows are no whole groups of 16 */
+    assert_int_equal(gemm_plan_refused(&call, &grouped, 1), 1);
+    assert_int_equal(gemm_plan_refused(&call, built, 3), 0);
+    device.plan = NULL;
+    assert_int_equal(gemm_plan_refused(&call, built, 3), 0);
+    call.error_bytes = 12; /* a short buffer is not overrun */
+    message[12] = 'x';
+    device.plan = "fastest";
+    assert_int_equal(gemm_plan_refused(&call, built, 3), 1);
+    assert_string_equal(message, "plan fastes");
+    assert_int_equal(message[12], 'x');
+}
+
+static void plans_are_listed(void **state)
+{
+    (void)state;
+    static const int64_t size[] = {1, 64, 300, 4096, 1 << 20};
+    char plan[64][RIDGE_PLAN_BYTES], again[RIDGE_PLAN_BYTES];
+    for (int i = 0; i < 5 * 5; i++) {
+        const int64_t dim[] = {size[i % 5], size[i / 5], 7168};
+        const int plans = gemm_plans(built, 3, dim, &h200, plan, 64);
+        assert_in_range(plans, 7, 27);
+        assert_int_equal(gemm_plans(built, 3, dim, &h200, plan, 5), 5);
+        const struct gemm_choice best = gemm_choose(built, 3, dim, &h200);
+        gemm_plan_write(built, &best, again);
+        assert_string_equal(plan[0], again);
+        for (int j = 0; j < plans; j++) { /* each is obeyed as it is written, and stands once */
+            struct ridge_device device = h200;
+            device.plan = plan[j];
+            const struct gemm_choice choice = gemm_choose(built, 3, dim, &device);
+            gemm_plan_write(built, &choice, again);
+            assert_string_equal(plan[j], again);
+            for (int k = 0; k < j; k++)
+                assert_string_not_equal(plan[j], plan[k]);
+        }
+    }
+    assert_int_equal(gemm_plans(built, 3, (const int64_t[]){1, 1, 1}, &h200, plan, 0), 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tile_once),     cmocka_unit_test(bands_go_column_by_column),
-        cmocka_unit_test(tile_fits_the_shape), cmocka_unit_test(choice_fits_the_chip),
-        cmocka_unit_test(plan_can_be_forced),
+        cmocka_unit_test(every_tile_once),       cmocka_unit_test(bands_go_column_by_column),
+        cmocka_unit_test(tile_fits_the_shape),   cmocka_unit_test(choice_fits_the_chip),
+        cmocka_unit_test(a_plan_is_obeyed),      cmocka_unit_test(a_bad_plan_is_refused),
+        cmocka_unit_test(plans_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

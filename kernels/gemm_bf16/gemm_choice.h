@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A compiled tile. */
 struct gemm_built {
@@ -115,54 +116,125 @@ static inline int gemm_band(const struct gemm_built *built, const struct gemm_ch
     return best;
 }
 
-/* RIDGE_GEMM_PLAN=ROWSxCOLUMNS:CLUSTER_ROWSxCLUSTER_COLUMNS:STAGES:BAND:STAGGER_NS takes the choice out of the
- * heuristic's hands, for measuring its regret; 0 leaves a field to it. False: not set, or not a compiled tile. */
-static inline bool gemm_choice_forced(const struct gemm_built *built, int count, struct gemm_choice *choice)
+/* Reads a plan, ROWSxCOLUMNS:CLUSTER_ROWSxCLUSTER_COLUMNS[:STAGES[:BAND[:STAGGER_NS]]], in which 0 or nothing leaves a
+ * field to the heuristic. NULL, or the rule that the text breaks. */
+static inline const char *gemm_plan_read(const char *text, const struct gemm_built *built, int count,
+                                         const struct ridge_device *device, struct gemm_choice *choice)
 {
-    const char *text = getenv("RIDGE_GEMM_PLAN");
-    int rows = 0, columns = 0;
-    struct gemm_choice forced = {0};
-    if (!text || sscanf(text, "%dx%d:%dx%d:%d:%d:%d", &rows, &columns, &forced.cluster_rows, &forced.cluster_columns,
-                        &forced.stages, &forced.band, &forced.stagger_ns) < 4)
-        return false;
-    for (int i = 0; i < count; i++) {
-        if (built[i].rows != rows || built[i].columns != columns || forced.cluster_rows < 1 ||
-            forced.cluster_columns < 1 || forced.cluster_rows * forced.cluster_columns > 8 ||
-            !gemm_sliceable(&built[i], forced.cluster_rows, forced.cluster_columns))
-            continue;
-        forced.tile = i;
-        *choice = forced;
-        return true;
+    int rows = 0, columns = 0, used = 0, *field[] = {&choice->stages, &choice->band, &choice->stagger_ns};
+    *choice = (struct gemm_choice){0};
+    sscanf(text, "%5dx%5d:%2dx%2d%n", &rows, &columns, &choice->cluster_rows, &choice->cluster_columns, &used);
+    for (int i = 0; i < 3 && used > 0 && text[used] == ':'; i++) {
+        int more = 0;
+        if (sscanf(text + used, ":%6d%n", field[i], &more) != 1 || *field[i] < 0)
+            break;
+        used += more;
     }
-    return false;
+    if (used == 0 || text[used])
+        return "not ROWSxCOLUMNS:CLUSTER_ROWSxCLUSTER_COLUMNS[:STAGES[:BAND[:STAGGER_NS]]] with fields from 0 on";
+    while (choice->tile < count && (built[choice->tile].rows != rows || built[choice->tile].columns != columns))
+        choice->tile++;
+    if (choice->tile == count)
+        return "no such tile is compiled";
+    if (choice->cluster_rows < 1 || choice->cluster_columns < 1 || choice->cluster_rows * choice->cluster_columns > 8)
+        return "a cluster has 1 to 8 CTAs";
+    if (!gemm_sliceable(&built[choice->tile], choice->cluster_rows, choice->cluster_columns))
+        return "the tile's rows and columns cannot be divided among the CTAs of the cluster in whole groups";
+    if (choice->stages == 1 || choice->stages > gemm_stages(&built[choice->tile], device->smem_optin_bytes))
+        return "stages are 2 to 8, and as many as shared memory has room for";
+    return NULL;
 }
 
+static inline void gemm_plan_write(const struct gemm_built *built, const struct gemm_choice *choice,
+                                   char plan[RIDGE_PLAN_BYTES])
+{
+    snprintf(plan, RIDGE_PLAN_BYTES, "%dx%d:%dx%d:%d:%d:%d", built[choice->tile].rows, built[choice->tile].columns,
+             choice->cluster_rows, choice->cluster_columns, choice->stages, choice->band, choice->stagger_ns);
+}
+
+/* For setup: nonzero, with call->error, where device->plan is no plan for these tiles. */
+static inline int gemm_plan_refused(const struct ridge_call *call, const struct gemm_built *built, int count)
+{
+    struct gemm_choice choice;
+    const char *plan = call->device->plan;
+    const char *rule = plan ? gemm_plan_read(plan, built, count, call->device, &choice) : NULL;
+    if (!rule)
+        return 0;
+    int used = snprintf(call->error, call->error_bytes, "plan %.63s: %s; tiles are", plan, rule);
+    for (int i = 0; i < count && used < (int)call->error_bytes; i++)
+        used += snprintf(call->error + used, call->error_bytes - (size_t)used, " %dx%d", built[i].rows,
+                         built[i].columns);
+    return 1;
+}
+
+static const int gemm_clusters[][2] = {{1, 1}, {2, 1}, {1, 2}};
+
+/* The tile and cluster of least estimate. */
+static inline struct gemm_choice gemm_fastest(const struct gemm_built *built, int count, const int64_t *dim,
+                                              const struct ridge_device *device)
+{
+    struct gemm_choice best = {.tile = -1};
+    for (int i = 0; i < count; i++)
+        for (size_t j = 0; j < sizeof gemm_clusters / sizeof *gemm_clusters; j++) {
+            struct gemm_choice choice = {
+                .tile = i, .cluster_rows = gemm_clusters[j][0], .cluster_columns = gemm_clusters[j][1]};
+            if (!gemm_sliceable(&built[i], choice.cluster_rows, choice.cluster_columns))
+                continue;
+            choice.clocks = gemm_estimate(&built[i], &choice, dim, device);
+            if (best.tile < 0 || choice.clocks < best.clocks)
+                best = choice;
+        }
+    return best;
+}
+
+/* What a choice of tile and cluster leaves open. */
+static inline void gemm_complete(const struct gemm_built *built, const int64_t *dim, const struct ridge_device *device,
+                                 struct gemm_choice *choice)
+{
+    const int stages = gemm_stages(&built[choice->tile], device->smem_optin_bytes);
+    if (choice->stages < 2 || choice->stages > stages) /* a stage is held until the next one is there */
+        choice->stages = stages;
+    if (choice->band < 1)
+        choice->band = gemm_band(&built[choice->tile], choice, dim, device);
+}
+
+/* What device->plan says, if it is one (gemm_plan_refused), else the heuristic's choice. */
 static inline struct gemm_choice gemm_choose(const struct gemm_built *built, int count, const int64_t *dim,
                                              const struct ridge_device *device)
 {
-    static const int cluster[][2] = {{1, 1}, {2, 1}, {1, 2}};
-    struct gemm_choice best = {0};
-    if (!gemm_choice_forced(built, count, &best)) {
-        for (int i = 0; i < count; i++)
-            for (size_t j = 0; j < sizeof cluster / sizeof *cluster; j++) {
-                if (!gemm_sliceable(&built[i], cluster[j][0], cluster[j][1]))
-                    continue;
-                struct gemm_choice choice = {
-                    .tile = i, .cluster_rows = cluster[j][0], .cluster_columns = cluster[j][1]};
-                choice.clocks = gemm_estimate(&built[i], &choice, dim, device);
-                if (best.stages == 0 || choice.clocks < best.clocks) {
-                    best = choice;
-                    best.stages = 1;
-                }
-            }
-        best.stages = 0;
+    struct gemm_choice choice;
+    const char *plan = device->plan ? device->plan : getenv("RIDGE_GEMM_PLAN");
+    if (!plan || gemm_plan_read(plan, built, count, device, &choice))
+        choice = gemm_fastest(built, count, dim, device);
+    gemm_complete(built, dim, device, &choice);
+    return choice;
+}
+
+/* ridge_variant.plans: the heuristic's choice, then every tile in every cluster, each with bands of the heuristic's
+ * height, half and twice it. */
+static inline int gemm_plans(const struct gemm_built *built, int count, const int64_t *dim,
+                             const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    struct gemm_choice first = gemm_fastest(built, count, dim, device);
+    int plans = 0;
+    gemm_complete(built, dim, device, &first);
+    if (plans < max)
+        gemm_plan_write(built, &first, plan[plans++]);
+    for (int i = 0; i < count * 9; i++) {
+        const int *cluster = gemm_clusters[i / 3 % 3], height = i % 3;
+        struct gemm_choice choice = {.tile = i / 9, .cluster_rows = cluster[0], .cluster_columns = cluster[1]};
+        if (!gemm_sliceable(&built[choice.tile], cluster[0], cluster[1]))
+            continue;
+        gemm_complete(built, dim, device, &choice);
+        const int band = choice.band;
+        const int64_t rows = gemm_div_up(dim[0], (int64_t)built[choice.tile].rows * cluster[0]);
+        choice.band = height == 0 ? band : height == 1 ? band / 2 : band * 2;
+        if (choice.band < 1 || choice.band > rows || plans == max)
+            continue;
+        gemm_plan_write(built, &choice, plan[plans]);
+        plans += strcmp(plan[plans], plan[0]) != 0;
     }
-    const int stages = gemm_stages(&built[best.tile], device->smem_optin_bytes);
-    if (best.stages < 2 || best.stages > stages) /* a stage is held until the next one is there */
-        best.stages = stages;
-    if (best.band < 1)
-        best.band = gemm_band(&built[best.tile], &best, dim, device);
-    return best;
+    return plans;
 }
 
 #endif
