@@ -65,6 +65,8 @@ static void order_tiles(const struct ridge_call *call, struct plan *plan)
 
 static int prepare(struct ridge_call *call, struct plan *plan)
 {
+    if (gemm_plan_refused(call, built, tiles))
+        return 1;
     plan->choice = gemm_choose(built, tiles, call->dim, call->device);
     const struct gemm_choice *choice = &plan->choice;
     const struct gemm_built *tile = &built[choice->tile];
@@ -117,6 +119,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     work->bytes_smem = work->tiles * blocks * 128 * (tile->rows + (double)tile->rows / 64 * tile->columns);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_plans(built, tiles, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_bf16_07_tensor_store = {
     .idea = "results go through shared memory to TMA stores that run under the next tile; the tile fits the shape",
     .source = "PTX ISA 9.0, 9.7.14.5.16 (stmatrix) and 9.7.9.25.5.3",
@@ -130,5 +137,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_07_tensor_store = 
     .teardown = free,
     .describe = describe,
     .launch = launch,
+    .plans = plans,
     .kernel = (const void *)gemm_schedule<gemm_tile<2, 256>>,
 };

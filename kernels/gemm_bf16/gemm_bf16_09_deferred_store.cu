@@ -69,6 +69,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_deferred_issued(&table, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_plans(table.built, table.count, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_bf16_09_deferred_store = {
     .idea = "results wait in registers as BF16 and are stored under the products of the next tile",
     .source = "PTX ISA 9.0, 9.7.15 (wgmma is asynchronous: the warps that wait for it can do other work)",
@@ -81,5 +86,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_09_deferred_store 
     .teardown = free,
     .describe = gemm_deferred_describe,
     .launch = gemm_deferred_launch,
+    .plans = plans,
     .kernel = (const void *)gemm_deferred<gemm_tile<2, 256>, slab_store<gemm_tile<2, 256>>>,
 };

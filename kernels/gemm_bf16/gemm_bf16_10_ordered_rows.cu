@@ -77,6 +77,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_deferred_issued(&table, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_plans(table.built, table.count, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_bf16_10_ordered_rows = {
     .idea = "rows of B in such an order that every thread has neighbouring columns of D and stores them itself",
     .source = "CUDA driver API, cuTensorMapEncodeTiled (five dimensions in any order); PTX ISA 9.0, 9.7.15.5.1",
@@ -89,5 +94,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_10_ordered_rows = 
     .teardown = free,
     .describe = gemm_deferred_describe,
     .launch = gemm_deferred_launch,
+    .plans = plans,
     .kernel = (const void *)gemm_deferred<gemm_tile<2, 256>, direct_store<gemm_tile<2, 256>>>,
 };

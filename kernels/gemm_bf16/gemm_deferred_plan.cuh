@@ -68,6 +68,8 @@ static inline void gemm_deferred_order(const struct ridge_call *call, const stru
 static inline int gemm_deferred_prepare(struct ridge_call *call, const struct gemm_deferred_table *table,
                                         struct gemm_deferred_plan *plan)
 {
+    if (gemm_plan_refused(call, table->built, table->count))
+        return 1;
     const struct gemm_choice choice = gemm_choose(table->built, table->count, call->dim, call->device);
     const struct gemm_built *built = &table->built[choice.tile];
     plan->tile = table->tile[choice.tile];

@@ -30,6 +30,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_fp8_block_issue_cluster(compiled, tiles, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_fp8_plans(compiled, tiles, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_05_multicast = {
     .idea = "clusters of two CTAs share what they load by TMA multicast; the tile fits the shape, up to 256 x 128",
     .source = "DeepGEMM, sm90_fp8_gemm_1d2d (clusters of two, consumers of 128 rows)",
@@ -42,5 +47,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_05_multicast 
     .teardown = free,
     .describe = describe,
     .launch = launch,
+    .plans = plans,
     .kernel = (const void *)gemm_fp8_block_cluster<gemm_fp8_block_shape<2, 128, 1>, false, false>,
 };

@@ -30,6 +30,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_fp8_block_issue_cluster(compiled, tiles, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_fp8_plans(compiled, tiles, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_07_early_start = {
     .idea = "06, and a tile is stored under the first WGMMAs of the next one",
     .source = "",
@@ -42,5 +47,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_07_early_star
     .teardown = free,
     .describe = describe,
     .launch = launch,
+    .plans = plans,
     .kernel = (const void *)gemm_fp8_block_cluster<gemm_fp8_block_shape<2, 128, 1>, true, true>,
 };

@@ -197,6 +197,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_fp8_block_issue_cluster(compiled, 1, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_fp8_plans(compiled, 1, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_08_a_registers = {
     .idea = "128 x 256 tiles; rows of A wait in registers for both halves of the columns",
     .source = "PTX ISA 9.0, 9.7.15.5.2 (wgmma.mma_async with A in registers)",
@@ -209,5 +214,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_08_a_register
     .teardown = free,
     .describe = describe,
     .launch = launch,
+    .plans = plans,
     .kernel = (const void *)gemm_fp8_block_a_registers,
 };

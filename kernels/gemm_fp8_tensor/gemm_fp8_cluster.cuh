@@ -81,14 +81,33 @@ struct gemm_fp8_cluster_plan {
 
 enum { GEMM_FP8_MAX_COMPILED = 8 };
 
+/* Tiles and shape as gemm_choice.h takes them. */
+struct gemm_fp8_as_bf16 {
+    struct gemm_built built[GEMM_FP8_MAX_COMPILED];
+    int64_t dim[RIDGE_MAX_AXES];
+};
+
+static inline struct gemm_fp8_as_bf16 gemm_fp8_to_bf16(const struct gemm_fp8_compiled *compiled, int count,
+                                                       const int64_t *dim)
+{
+    struct gemm_fp8_as_bf16 as = {{}, {dim[0], dim[1], (dim[2] + 1) / 2}};
+    for (int i = 0; i < count; i++)
+        as.built[i] = compiled[i].built;
+    return as;
+}
+
 static inline struct gemm_choice gemm_fp8_choose(const struct gemm_fp8_compiled *compiled, int count,
                                                  const int64_t *dim, const struct ridge_device *device)
 {
-    const int64_t as_bf16[RIDGE_MAX_AXES] = {dim[0], dim[1], (dim[2] + 1) / 2};
-    struct gemm_built built[GEMM_FP8_MAX_COMPILED];
-    for (int i = 0; i < count; i++)
-        built[i] = compiled[i].built;
-    return gemm_choose(built, count, as_bf16, device);
+    const struct gemm_fp8_as_bf16 as = gemm_fp8_to_bf16(compiled, count, dim);
+    return gemm_choose(as.built, count, as.dim, device);
+}
+
+static inline int gemm_fp8_plans(const struct gemm_fp8_compiled *compiled, int count, const int64_t *dim,
+                                 const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    const struct gemm_fp8_as_bf16 as = gemm_fp8_to_bf16(compiled, count, dim);
+    return gemm_plans(as.built, count, as.dim, device, plan, max);
 }
 
 static inline int gemm_fp8_encode_cluster(const struct ridge_call *call, const struct gemm_fp8_compiled *tile,
@@ -109,6 +128,8 @@ static inline int gemm_fp8_encode_cluster(const struct ridge_call *call, const s
 static inline int gemm_fp8_prepare(struct ridge_call *call, const struct gemm_fp8_compiled *compiled, int count,
                                    struct gemm_fp8_cluster_plan *plan)
 {
+    if (gemm_plan_refused(call, gemm_fp8_to_bf16(compiled, count, call->dim).built, count))
+        return 1;
     plan->choice = gemm_fp8_choose(compiled, count, call->dim, call->device);
     const struct gemm_choice *choice = &plan->choice;
     const struct gemm_fp8_compiled *tile = &compiled[choice->tile];

@@ -129,6 +129,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_fp8_issue_cluster(compiled, tiles, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_fp8_plans(compiled, tiles, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_03_multicast = {
     .idea = "clusters of two CTAs share what they load by TMA multicast; the tile fits the shape",
     .source = "PTX ISA 9.0, 9.7.9.25.5.2 (cp.async.bulk.tensor, .multicast::cluster)",
@@ -141,5 +146,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_03_multicast
     .teardown = free,
     .describe = describe,
     .launch = launch,
+    .plans = plans,
     .kernel = (const void *)gemm_fp8_tensor_multicast<gemm_fp8_tile<2, 256>>,
 };

@@ -193,6 +193,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_fp8_issue_cluster(compiled, tiles, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_fp8_plans(compiled, tiles, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_04_packed_result = {
     .idea = "03, and a tile waits as BF16 in registers to be stored under the first WGMMAs of the next one",
     .source = "",
@@ -205,5 +210,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_04_packed_re
     .teardown = free,
     .describe = describe,
     .launch = launch,
+    .plans = plans,
     .kernel = (const void *)gemm_fp8_tensor_packed_result<gemm_fp8_tile<2, 256>>,
 };
