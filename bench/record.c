@@ -126,7 +126,7 @@ static void print_params(FILE *out, const json_t *params)
 
 char *record_key(const json_t *record)
 {
-    static const char *const mode[] = {"cache", "launch", "power", "fill", "emulate"};
+    static const char *const mode[] = {"cache", "launch", "power", "fill", "emulate", "plan"};
     char *key = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&key, &bytes);
@@ -137,6 +137,8 @@ char *record_key(const json_t *record)
     print_params(out, record_get(record, "shape.params"));
     for (size_t i = 0; i < sizeof mode / sizeof *mode; i++) {
         const json_t *value = record_get(record_get(record, "mode"), mode[i]);
+        if (!value && strcmp(mode[i], "plan") == 0)
+            continue; /* the variant's own choice */
         const char *requested = record_string(value, "requested");
         const char *method = record_string(value, "method");
         fprintf(out, "%c%s=%s", i ? ',' : ' ', mode[i], requested ? requested : "?");

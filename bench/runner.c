@@ -38,6 +38,8 @@ json_t *runner_skip(const struct runner *runner, const struct ridge_entry *entry
                  variant->min_cc % 10, device->cc / 10, device->cc % 10);
         return runner_skipped(runner, entry, dim, reason);
     }
+    if (device->plan && !variant->plans)
+        return runner_skipped(runner, entry, dim, "has no plans to choose from");
     const char *unsupported = variant->unsupported ? variant->unsupported(dim, device) : NULL;
     return unsupported ? runner_skipped(runner, entry, dim, unsupported) : NULL;
 }
@@ -165,6 +167,8 @@ int runner_run(const struct runner *runner, struct problem *problem, const struc
         const char *note = variant->describe ? variant->describe(state) : NULL;
         record_set_string(record, "variant.note", note ? note : "");
         status = measure(runner, problem, &task, record, &reason);
+    } else if (device->plan) {
+        status = ridge_fail(&reason, RIDGE_INVALID, "%s", message);
     } else {
         status = ridge_fail(&reason, RIDGE_REGRESSION, "setup failed: %s", message);
     }

@@ -76,7 +76,7 @@ static void set_variant(json_t *record, const struct runner *runner, const struc
     record_set(record, "variant.build.smem_bytes", json_integer(smem));
 }
 
-static void set_modes(json_t *record, const struct modes *modes)
+static void set_modes(json_t *record, const struct modes *modes, const char *plan)
 {
     static const char *const fills[] = {"random", "ones", "zeros"};
     record_set_string(record, "mode.cache.requested", modes->cache_text);
@@ -89,6 +89,8 @@ static void set_modes(json_t *record, const struct modes *modes)
     record_set_string(record, "mode.power.verified", "unverified");
     record_set_string(record, "mode.fill.requested", fills[modes->fill]);
     record_set_string(record, "mode.emulate.requested", "none");
+    if (plan)
+        record_set_string(record, "mode.plan.requested", plan);
 }
 
 void record_work(json_t *record, const char *path, const struct ridge_work *work)
@@ -123,7 +125,7 @@ json_t *record_begin(const struct runner *runner, const struct ridge_entry *entr
         snprintf(key, sizeof key, "shape.params.%s", family->axis[i].name);
         record_set(record, key, json_integer(dim[i]));
     }
-    set_modes(record, &runner->modes);
+    set_modes(record, &runner->modes, runner->info->device.plan);
     record_set_string(record, "status", "ok");
     record_set(record, "reason", NULL);
     record_set_string(record, "check.status", "none");

@@ -12,8 +12,6 @@
 #include "cli/session.h"
 #include "reports/format.h"
 
-/* Above this much work the C reference takes too long and the GPU one is used. */
-static const double C_REFERENCE_WORK = 2e8;
 /* Above this much work a step on the host can take so long that a log has to say what is going on. */
 static const double LONG_HOST_WORK = 1e10;
 
@@ -54,22 +52,13 @@ static int parse(int key, char *value, struct argp_state *state)
     }
 }
 
-/* Operations and bytes, as a measure of how long a step takes. */
-static double cost_of(const struct step *step)
-{
-    struct ridge_work work = {0};
-    step->entry->problem->work(step->dim, &work);
-    return work.flop_bf16 + work.flop_fp8 + work.flop_fp32 + 20 * work.exp + work.bytes_hbm_read +
-           work.bytes_hbm_write + work.bytes_l2 + work.bytes_smem;
-}
-
 /* A line that the next one replaces on a terminal. Elsewhere only what can take long is told. */
 static void progress(const struct bench *b, int step, const char *doing)
 {
     const struct step *s = &b->plan.step[step];
     char name[256];
     session_running(s->entry, s->dim);
-    if (!b->terminal && !(b->session.ops == &device_host && cost_of(s) > LONG_HOST_WORK))
+    if (!b->terminal && !(b->session.ops == &device_host && step_cost(s) > LONG_HOST_WORK))
         return;
     shape_name(s->entry->problem, s->dim, name, sizeof name);
     double spent = (time_now_ns() - b->began_ns) / 1e9;
@@ -125,11 +114,6 @@ static int emit(struct bench *b, json_t *record, struct ridge_error *err)
     return status;
 }
 
-static ridge_reference_fn choose_reference(const struct bench *b, const struct step *step)
-{
-    return b->session.ops == &device_cuda && cost_of(step) > C_REFERENCE_WORK ? step->entry->reference : NULL;
-}
-
 /* Runs the steps [first, last) of one family and shape on one problem. */
 static int run_problem(struct bench *b, int first, int last, struct ridge_error *err)
 {
@@ -142,12 +126,12 @@ static int run_problem(struct bench *b, int first, int last, struct ridge_error 
     for (int i = first; i < last && status == RIDGE_OK && !session_interrupted(); i++) {
         json_t *record = runner_skip(&s->runner, step[i - first].entry, step->dim);
         if (!record && !open && !reason.text[0]) {
-            progress(b, i, choose_reference(b, step) ? "GPU reference" : "reference in double precision on the host");
+            progress(b, i, session_reference(s, step) ? "GPU reference" : "reference in double precision on the host");
             status = problem_open(&problem, s->ops, &s->info.device, step->entry->problem, step->dim,
                                   s->options.modes.fill, 0, s->options.seed, &reason);
             open = status == RIDGE_OK;
             if (open)
-                status = problem_reference(&problem, choose_reference(b, step), &reason);
+                status = problem_reference(&problem, session_reference(s, step), &reason);
             if (status == RIDGE_INVALID && s->options.shapes == 0)
                 status = RIDGE_OK; /* a preset that does not fit this machine is skipped */
             if (status)

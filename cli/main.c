@@ -17,6 +17,7 @@ static const struct {
     {"doctor", "what this machine can measure, and what to do where it cannot", cmd_doctor},
     {"bench", "check and time variants, one record each", cmd_bench},
     {"check", "check variants on small and hard inputs", cmd_check},
+    {"tune", "times the plans that variants choose from, and the regret of their choice", cmd_tune},
     {"profile", "hardware counters of one variant", cmd_profile},
     {"ceilings", "measured against specified ceilings", cmd_ceilings},
     {"roofline", "roofline plots and placement from records", cmd_roofline},

@@ -93,6 +93,11 @@ static int parse_mode(int key, char *value, struct argp_state *state)
     case 'F':
         modes_parse_fill(&o->modes, value, err);
         return 0;
+    case 'T':
+        if (!*value || strlen(value) >= RIDGE_PLAN_BYTES)
+            return refuse(o, "plan", value, "a plan has 1 to 63 characters");
+        o->plan = value;
+        return 0;
     case 'S':
         errno = 0;
         o->seed = strtoull(value, &end, 0);
@@ -155,6 +160,7 @@ static const struct argp_option mode_options[] = {
     {"launch", 'l', "MODE", 0, "stream (default) or graph", 2},
     {"power", 'P', "MODE", 0, "burst (default) or steady", 2},
     {"fill", 'F', "DATA", 0, "random (default), ones, zeros", 2},
+    {"plan", 'T', "PLAN", 0, "what a variant with a choice runs, as ridge tune lists it (default: its own choice)", 2},
     {"seed", 'S', "N", 0, "of inputs and bootstrap (default 1)", 2},
     {0},
 };

@@ -138,6 +138,7 @@ int session_open(struct session *s, const struct session_options *options, int a
         status = open_counters(s, err);
     if (status)
         return status;
+    s->info.device.plan = s->options.plan;
     runner_id(s->run_id, sizeof s->run_id);
     s->runner.ops = s->ops;
     s->runner.info = &s->info;
@@ -175,6 +176,20 @@ void session_close(struct session *s)
     if (s->ops)
         s->ops->close();
     registry_close(&s->registry);
+}
+
+double step_cost(const struct step *step)
+{
+    struct ridge_work work = {0};
+    step->entry->problem->work(step->dim, &work);
+    return work.flop_bf16 + work.flop_fp8 + work.flop_fp32 + 20 * work.exp + work.bytes_hbm_read +
+           work.bytes_hbm_write + work.bytes_l2 + work.bytes_smem;
+}
+
+ridge_reference_fn session_reference(const struct session *s, const struct step *step)
+{
+    const double too_long = 2e8; /* of step_cost */
+    return s->ops == &device_cuda && step_cost(step) > too_long ? step->entry->reference : NULL;
 }
 
 /* Whether a preset is selected: by level when no --shape is given, else by a glob on its name or its values. */

@@ -23,13 +23,14 @@ struct session_options {
     struct modes modes;
     struct sampler_limits limits;
     const char *group; /* "none": no counters */
+    const char *plan; /* NULL: variants choose */
     uint64_t seed;
     struct ridge_error error; /* of a refused option value */
 };
 
 /* Option groups as argp children; their input is a struct session_options. */
 extern const struct argp session_selection_argp; /* --family --variant --filter --shape --preset --device --load */
-extern const struct argp session_mode_argp;      /* --cache --cold --launch --power --fill --seed */
+extern const struct argp session_mode_argp;      /* --cache --cold --launch --power --fill --plan --seed */
 extern const struct argp session_sampling_argp;  /* --min-samples --max-samples --rel-ci --timeout */
 
 void session_defaults(struct session_options *options);
@@ -73,6 +74,12 @@ struct plan {
     struct step *step; /* owned */
     int count;
 };
+
+/* Operations and bytes, as a measure of how long a step takes. */
+double step_cost(const struct step *step);
+
+/* The GPU reference where there is one and the C reference would take too long, else NULL. */
+ridge_reference_fn session_reference(const struct session *session, const struct step *step);
 
 /* Every selected variant of `kind` on every selected shape. RIDGE_INVALID when a glob or shape selects nothing,
  * RIDGE_ENVIRONMENT when all of it needs a GPU that is not there. */

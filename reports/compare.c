@@ -240,12 +240,12 @@ static void list_only(json_t *names, const json_t *record, const json_t *other)
 
 static void set_mode(struct pair *p)
 {
-    static const char *const axes[] = {"cache", "launch", "power", "fill", "emulate"};
+    static const char *const axes[] = {"cache", "launch", "power", "fill", "emulate", "plan"};
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++) {
         const json_t *mode = json_object_get(record_get(p->now, "mode"), axes[i]);
         const char *value = record_string(mode, "requested"), *method = record_string(mode, "method");
         size_t used = strlen(p->mode);
-        if (strcmp(axes[i], "emulate") == 0 && strcmp(value, "none") == 0)
+        if (!value || (strcmp(axes[i], "emulate") == 0 && strcmp(value, "none") == 0))
             continue;
         snprintf(p->mode + used, sizeof p->mode - used, "%s%s%s%s", i ? "/" : "", value, method ? "-" : "",
                  method ? method : "");

@@ -60,7 +60,10 @@ static char *mode_text(const json_t *record)
     if (record_is(record, "mode.cache.method", "clean"))
         used += (size_t)snprintf(text + used, sizeof text - used, "/clean");
     if (emulate && strcmp(emulate, "none") != 0)
-        snprintf(text + used, sizeof text - used, "/emulate=%s", emulate);
+        used += (size_t)snprintf(text + used, sizeof text - used, "/emulate=%s", emulate);
+    const char *plan = record_string(record, "mode.plan.requested");
+    if (plan)
+        snprintf(text + used, sizeof text - used, "/plan=%.64s", plan);
     return strdup(text);
 }
 

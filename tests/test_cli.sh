@@ -23,7 +23,7 @@ expect 2 'Usage: ridge COMMAND'
 expect 2 "unknown command 'benhc'" benhc
 expect 2 "option '--load' before a command" --load x.so bench
 expect 0 'Exit codes' --help
-for command in list doctor bench check profile ceilings roofline report compare kv-cache; do
+for command in list doctor bench check tune profile ceilings roofline report compare kv-cache; do
   expect 0 'Usage: ridge' $command --help
   expect 2 'unrecognized option' $command --no-such-option
   lines=$("$RIDGE" $command --help | wc -l)
