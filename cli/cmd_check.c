@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks every selected variant on the family's small shapes, on random and on hard inputs, against the C reference;
  * and the GPU reference likewise. */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +12,14 @@
 
 struct check_options {
     struct session_options session;
-    const char *json;
+    const char *json, *cases; /* cases: glob; NULL: all */
 };
 
 struct checking {
     struct session session;
     struct record_writer writer;
-    bool writing;
+    const char *cases;
+    bool writing, shape_found, case_found;
     int passed, skipped, failed;
 };
 
@@ -31,6 +33,11 @@ static int parse(int key, char *value, struct argp_state *state)
     case 'j':
         o->json = value;
         return 0;
+    case 'C':
+        o->cases = value;
+        return 0;
+    case 'T':
+        return session_take_plan(&o->session, value);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -82,13 +89,15 @@ static int check_reference(struct checking *c, struct problem *problem, const st
     return RIDGE_OK;
 }
 
-/* All selected variants from `first` on that share its family, on one shape and case. */
-static int check_shape(struct checking *c, int first, const int64_t *dim, int hard, struct ridge_error *err)
+/* All selected variants from `first` on that share its family, on one shape and case; against `large` where the C
+ * reference would take too long. */
+static int check_shape(struct checking *c, int first, const int64_t *dim, int hard, ridge_reference_fn large,
+                       struct ridge_error *err)
 {
     struct session *s = &c->session;
     const struct ridge_entry *entry = s->registry.entry[first];
     struct problem problem;
-    if (entry->reference && s->ops == &device_cuda) {
+    if (entry->reference && s->ops == &device_cuda && !large) {
         int status = problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard,
                                   s->options.seed, err);
         if (status)
@@ -102,7 +111,7 @@ static int check_shape(struct checking *c, int first, const int64_t *dim, int ha
                               s->options.seed, err);
     if (status)
         return status;
-    status = problem_reference(&problem, NULL, err);
+    status = problem_reference(&problem, large, err);
     for (int i = first; i < s->registry.count && status == RIDGE_OK && !session_interrupted(); i++) {
         const struct ridge_entry *other = s->registry.entry[i];
         if (strcmp(other->family, entry->family) == 0 && other->variant->kind == s->info.device.kind &&
@@ -113,19 +122,54 @@ static int check_shape(struct checking *c, int first, const int64_t *dim, int ha
     return status;
 }
 
+/* Whether one of the globs of --shape matches; without --shape all small shapes are selected. */
+static bool selected(const struct session_options *o, const struct ridge_family *family, const int64_t *dim)
+{
+    char name[256];
+    shape_name(family, dim, name, sizeof name);
+    for (int i = 0; i < o->shapes; i++)
+        if (!strchr(o->shape[i], '=') && fnmatch(o->shape[i], name, 0) == 0)
+            return true;
+    return o->shapes == 0;
+}
+
+/* The family's small shapes that are selected, then the shapes that --shape spells out. */
+static int check_case(struct checking *c, int first, int hard, struct ridge_error *err)
+{
+    const struct session_options *o = &c->session.options;
+    const struct ridge_family *family = c->session.registry.entry[first]->problem;
+    int status = RIDGE_OK;
+    for (int i = 0; i < family->check_dims && status == RIDGE_OK && !session_interrupted(); i++) {
+        if (!selected(o, family, family->check_dim[i]))
+            continue;
+        c->shape_found = true;
+        status = check_shape(c, first, family->check_dim[i], hard, NULL, err);
+    }
+    for (int i = 0; i < o->shapes && status == RIDGE_OK && !session_interrupted(); i++) {
+        struct step step = {.entry = c->session.registry.entry[first]};
+        if (!strchr(o->shape[i], '='))
+            continue;
+        c->shape_found = true;
+        if (family->check_dims > 0)
+            memcpy(step.dim, family->check_dim[0], sizeof step.dim);
+        status = shape_parse(family, o->shape[i], step.dim, err);
+        if (status == RIDGE_OK)
+            status = check_shape(c, first, step.dim, hard, session_reference(&c->session, &step), err);
+    }
+    return status;
+}
+
 static int check_family(struct checking *c, int first, struct ridge_error *err)
 {
     const struct ridge_family *family = c->session.registry.entry[first]->problem;
-    int cases = 1;
-    while (family->cases && family->cases[cases - 1])
-        cases++;
-    for (int hard = 0; hard < cases; hard++)
-        for (int i = 0; i < family->check_dims && !session_interrupted(); i++) {
-            int status = check_shape(c, first, family->check_dim[i], hard, err);
-            if (status)
-                return status;
-        }
-    return RIDGE_OK;
+    int status = RIDGE_OK;
+    for (int hard = 0; status == RIDGE_OK && (hard == 0 || (family->cases && family->cases[hard - 1])); hard++) {
+        if (c->cases && fnmatch(c->cases, case_name(family, hard), 0) != 0)
+            continue;
+        c->case_found = true;
+        status = check_case(c, first, hard, err);
+    }
+    return status;
 }
 
 static int check_all(struct checking *c, struct ridge_error *err)
@@ -146,7 +190,12 @@ static int check_all(struct checking *c, struct ridge_error *err)
 
 int cmd_check(int argc, char **argv, struct ridge_error *err)
 {
-    static const struct argp_option options[] = {{"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4}, {0}};
+    static const struct argp_option options[] = {
+        {"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4},
+        {"case", 'C', "GLOB", 0, "random, or hard inputs by name (default: all)", 4},
+        {"plan", 'T', "PLAN", 0, "what a variant with a choice runs, as ridge tune lists it", 4},
+        {0},
+    };
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
     const struct argp argp = {options, parse, NULL, "Checks variants on small shapes, random and hard inputs.", children,
                               NULL, NULL};
@@ -159,6 +208,7 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
         return status;
     status = session_open(&c.session, &o.session, argc, argv, err);
     c.session.runner.time = false;
+    c.cases = o.cases;
     if (status == RIDGE_OK && o.json) {
         status = session_open_writer(&c.writer, o.json, err);
         c.writing = status == RIDGE_OK;
@@ -171,6 +221,10 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
             status = ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted");
         else if (c.failed)
             status = ridge_fail(err, RIDGE_REGRESSION, "%d checks failed", c.failed);
+        else if (c.cases && !c.case_found)
+            status = ridge_fail(err, RIDGE_INVALID, "--case=%s: no inputs of that name", c.cases);
+        else if (c.session.options.shapes && c.case_found && !c.shape_found)
+            status = ridge_fail(err, RIDGE_INVALID, "--shape=%s: no shape of ridge check matches", o.session.shape[0]);
         else if (c.passed + c.skipped == 0)
             status = ridge_fail(err, RIDGE_INVALID, "nothing to check: no variant of this device is selected");
     }

@@ -72,6 +72,14 @@ static int parse_selection(int key, char *value, struct argp_state *state)
     }
 }
 
+int session_take_plan(struct session_options *o, const char *value)
+{
+    if (!*value || strlen(value) >= RIDGE_PLAN_BYTES)
+        return refuse(o, "plan", value, "a plan has 1 to 63 characters");
+    o->plan = value;
+    return 0;
+}
+
 static int parse_mode(int key, char *value, struct argp_state *state)
 {
     struct session_options *o = state->input;
@@ -94,10 +102,7 @@ static int parse_mode(int key, char *value, struct argp_state *state)
         modes_parse_fill(&o->modes, value, err);
         return 0;
     case 'T':
-        if (!*value || strlen(value) >= RIDGE_PLAN_BYTES)
-            return refuse(o, "plan", value, "a plan has 1 to 63 characters");
-        o->plan = value;
-        return 0;
+        return session_take_plan(o, value);
     case 'S':
         errno = 0;
         o->seed = strtoull(value, &end, 0);

@@ -33,6 +33,9 @@ extern const struct argp session_selection_argp; /* --family --variant --filter 
 extern const struct argp session_mode_argp;      /* --cache --cold --launch --power --fill --plan --seed */
 extern const struct argp session_sampling_argp;  /* --min-samples --max-samples --rel-ci --timeout */
 
+/* The value of --plan; 0, as argp parsers return it. */
+int session_take_plan(struct session_options *options, const char *value);
+
 void session_defaults(struct session_options *options);
 
 /* Parses with argp; a refused value is RIDGE_INVALID with its message. */

@@ -104,6 +104,21 @@ hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hosti
   expect 0 'h80_slow' report "$folder/crash.jsonl"
 }
 
+# Checks of some shapes and some inputs.
+check='check --device host --family gemm_f32 --variant h01_naive'
+# shellcheck disable=SC2086
+{
+  expect 0 ' 6 checks passed' $check --shape 65x33x17 --shape m=9,n=9,k=9
+  expect 0 ' 1 checks passed' $check --shape m=9,n=9,k=9 --case random
+  expect 0 ' 2 checks passed' $check --shape 65x33x17 --case '[co]*'
+  expect 2 '--shape=7x7x7: no shape' $check --shape 7x7x7
+  expect 2 '--case=worst: no inputs' $check --case worst
+  expect 2 'm=0: m must be in 1' $check --shape m=0
+  expect 2 'q' $check --shape q=5
+  expect 2 '--plan=: a plan' $check --plan ''
+  expect 0 ' 0 checks passed, 1 skipped' $check --shape 65x33x17 --case random --plan 64x64
+}
+
 # Standard output: full, closed, a pipe to a reader of records.
 # shellcheck disable=SC2086
 {
