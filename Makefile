@@ -7,6 +7,7 @@
 #   make regress    measure and compare with the baseline of this device (scripts/regress has the exit codes)
 #   make doctor     what this machine can measure
 #   make test       unit, contract and command-line tests; GPU tests where there is one; sanitizers; cppcheck
+#   make sanitize-gpu  compute-sanitizer over the checks of the GPU variants (scripts/sanitize_gpu)
 #   make setup      install what is missing; every target above that builds does this first
 #
 # Records go to RESULTS (results/), one file a run, plots and report.md into the folder of that name beside it.
@@ -31,7 +32,7 @@ export CUDACXX := /usr/local/cuda/bin/nvcc
 endif
 endif
 
-.PHONY: all setup build bench roofline report regress doctor test lint sanitize clean
+.PHONY: all setup build bench roofline report regress doctor test lint sanitize sanitize-gpu clean
 
 all: build
 
@@ -66,6 +67,9 @@ regress: build
 
 doctor: build
 	@$(RIDGE) doctor
+
+sanitize-gpu: build
+	@RIDGE=$(RIDGE) scripts/sanitize_gpu
 
 sanitize: setup
 	@cmake -S . -B $(BUILD)-sanitize -DRIDGE_CUDA=OFF -DRIDGE_SANITIZE=ON -DRIDGE_WERROR=ON >/dev/null
