@@ -16,10 +16,10 @@ add_custom_target(version BYPRODUCTS ${generated}/version.c
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION} "-DNOTE=${RIDGE_BUILD_NOTE}"
           -DOUT=${generated}/version.c -P ${CMAKE_SOURCE_DIR}/cmake/version.cmake VERBATIM)
 
+add_executable(hash_cubins cmake/hash_cubins.c)
+target_include_directories(hash_cubins PRIVATE ${XXHASH_INCLUDE})
+target_link_libraries(hash_cubins PRIVATE ${XXHASH_STATIC})
 if(RIDGE_WITH_CUDA)
-  add_executable(hash_cubins cmake/hash_cubins.c)
-  target_include_directories(hash_cubins PRIVATE ${XXHASH_INCLUDE})
-  target_link_libraries(hash_cubins PRIVATE ${XXHASH_STATIC})
   add_custom_command(OUTPUT ${generated}/cubin_hash.c
     COMMAND hash_cubins ${generated}/cubin_hash.c $<TARGET_OBJECTS:kernels_hopper> $<TARGET_OBJECTS:kernels_portable>
     DEPENDS hash_cubins kernels_hopper kernels_portable $<TARGET_OBJECTS:kernels_hopper> $<TARGET_OBJECTS:kernels_portable>
