@@ -50,15 +50,22 @@ static int ask_memory(const struct problem *p, struct ridge_error *err)
     return RIDGE_OK;
 }
 
-/* Host copies of all buffers, filled. NULL on failure. */
-static int fill_host(const struct problem *p, void **host, struct ridge_error *err)
+static bool is_custom(const struct problem *p, int i)
+{
+    return p->family->buffer[i].fill == RIDGE_FILL_CUSTOM && p->family->buffer[i].role != RIDGE_OUTPUT;
+}
+
+/* Host copies, filled: of all buffers, or of those alone that only the family can fill. */
+static int fill_host(const struct problem *p, bool all, void **host, struct ridge_error *err)
 {
     for (int i = 0; i < p->family->buffers; i++) {
         const struct ridge_buffer *spec = &p->family->buffer[i];
+        if (!all && !is_custom(p, i))
+            continue;
         int status = device_host.alloc(&host[i], p->bytes[i] ? p->bytes[i] : 1, err);
         if (status)
             return status;
-        if (spec->role != RIDGE_OUTPUT && spec->fill != RIDGE_FILL_CUSTOM)
+        if (spec->role != RIDGE_OUTPUT && !is_custom(p, i))
             device_host.fill(host[i], spec, p->count[i], p->fill, buffer_seed(p, i), err);
     }
     if (p->family->fill)
@@ -77,16 +84,16 @@ static int fill_inputs(struct problem *p, struct ridge_error *err)
     const struct ridge_family *family = p->family;
     void *host[RIDGE_MAX_BUFFERS] = {0};
     int status = RIDGE_OK;
-    bool through_host = p->hard > 0;
+    bool all = p->hard > 0, any = all; /* a hard case may rewrite any input */
     for (int i = 0; i < family->buffers; i++)
-        through_host = through_host || (family->buffer[i].fill == RIDGE_FILL_CUSTOM && !(family->buffer[i].role == RIDGE_OUTPUT));
-    if (through_host)
-        status = fill_host(p, host, err);
+        any = any || is_custom(p, i);
+    if (any)
+        status = fill_host(p, all, host, err);
     for (int i = 0; i < family->buffers && status == RIDGE_OK; i++) {
         if (family->buffer[i].role == RIDGE_OUTPUT)
             continue;
-        status = through_host ? p->ops->upload(p->buffer[i], host[i], p->bytes[i], err)
-                              : p->ops->fill(p->buffer[i], &family->buffer[i], p->count[i], p->fill, buffer_seed(p, i), err);
+        status = host[i] ? p->ops->upload(p->buffer[i], host[i], p->bytes[i], err)
+                         : p->ops->fill(p->buffer[i], &family->buffer[i], p->count[i], p->fill, buffer_seed(p, i), err);
         if (status == RIDGE_OK && p->original[i])
             status = p->ops->copy(p->original[i], p->buffer[i], p->bytes[i], err);
     }
@@ -210,7 +217,7 @@ static int reference_on_host(const struct problem *p, float **ref, float **mag, 
         memory = memory && ref64[outputs] && mag64[outputs] && ref[outputs] && mag[outputs];
         outputs++;
     }
-    int status = memory ? fill_host(p, host, err) : ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for the reference");
+    int status = memory ? fill_host(p, true, host, err) : ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for the reference");
     if (status == RIDGE_OK)
         p->family->reference(p->dim, host, ref64, mag64);
     for (int i = 0; i < outputs && status == RIDGE_OK; i++)

@@ -206,6 +206,71 @@ static void test_fill_is_deterministic_and_modes_apply(void **state)
     assert_true(b[0] == 0 && b[63] == 0);
 }
 
+/* Fills and uploads of the device, and what the family's fill was given. */
+static int fills, uploads;
+static bool normal_given, output_given;
+
+static int counted_fill(void *dst, const struct ridge_buffer *spec, int64_t count, enum fill_mode mode, uint64_t seed,
+                        struct ridge_error *err)
+{
+    fills++;
+    return device_host.fill(dst, spec, count, mode, seed, err);
+}
+
+static int counted_upload(void *dst, const void *src, size_t bytes, struct ridge_error *err)
+{
+    uploads++;
+    return device_host.upload(dst, src, bytes, err);
+}
+
+static void fill_index(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
+{
+    (void)seed;
+    normal_given = buffer[0] != NULL;
+    output_given = buffer[2] != NULL;
+    for (int64_t i = 0; i < dim[0]; i++)
+        ((int32_t *)buffer[1])[i] = (int32_t)(dim[0] - i);
+    if (hard)
+        ((float *)buffer[0])[0] *= 1000;
+}
+
+/* Only what the family fills passes through the host, unless a hard case may rewrite the rest. */
+static void test_custom_buffers_alone_are_uploaded(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"outlier", NULL};
+    struct ridge_family indexed = family;
+    struct device_ops counted = device_host;
+    const struct ridge_device device = {.kind = RIDGE_HOST, .sms = 1};
+    const int64_t dim[RIDGE_MAX_AXES] = {100};
+    struct problem random, hard;
+    struct ridge_error err;
+    indexed.buffers = 3;
+    indexed.buffer[2] = indexed.buffer[1];
+    indexed.buffer[1] = (struct ridge_buffer){"index", RIDGE_I32, RIDGE_INPUT, RIDGE_FILL_CUSTOM, 0, count_of};
+    indexed.fill = fill_index;
+    indexed.cases = cases;
+    counted.fill = counted_fill;
+    counted.upload = counted_upload;
+    fills = uploads = 0;
+    assert_int_equal(problem_open(&random, &counted, &device, &indexed, dim, FILL_RANDOM, 0, 7, &err), RIDGE_OK);
+    assert_int_equal(fills * 10 + uploads, 11);
+    assert_false(normal_given || output_given);
+    assert_int_equal(problem_reference(&random, NULL, &err), RIDGE_OK);
+    assert_true(normal_given && output_given); /* the C reference needs all of them on the host */
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(((int32_t *)random.buffer[1])[i], 100 - i);
+        assert_true(random.ref[0][i] == 2 * ((float *)random.buffer[0])[i]); /* the same inputs both ways */
+    }
+    fills = uploads = 0;
+    assert_int_equal(problem_open(&hard, &counted, &device, &indexed, dim, FILL_RANDOM, 1, 7, &err), RIDGE_OK);
+    assert_int_equal(fills * 10 + uploads, 2);
+    assert_true(((float *)hard.buffer[0])[0] == 1000 * ((float *)random.buffer[0])[0]);
+    assert_memory_equal((float *)hard.buffer[0] + 1, (float *)random.buffer[0] + 1, 99 * sizeof(float));
+    problem_close(&random);
+    problem_close(&hard);
+}
+
 static void test_fill_is_normal(void **state)
 {
     (void)state;
@@ -230,7 +295,7 @@ int main(void)
         cmocka_unit_test(test_inputs_are_kept), cmocka_unit_test(test_damage_does_not_last),
         cmocka_unit_test(test_impossible_counts),
         cmocka_unit_test(test_too_large),      cmocka_unit_test(test_fill_is_deterministic_and_modes_apply),
-        cmocka_unit_test(test_fill_is_normal),
+        cmocka_unit_test(test_fill_is_normal), cmocka_unit_test(test_custom_buffers_alone_are_uploaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
