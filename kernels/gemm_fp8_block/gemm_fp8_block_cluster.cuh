@@ -228,9 +228,24 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_cluster(const gemm
         bulk_wait<0>();
 }
 
+/* What the producer thread of a CTA does; `scales`: those of A in stage 0. */
+template <typename tile> struct gemm_fp8_block_producer {
+    static __device__ __forceinline__ void produce(const gemm_fp8_block_cluster_arguments &arguments, const ring &ring,
+                                                   const gemm_part &part, uint32_t scales)
+    {
+        const gemm_cluster &cluster = arguments.cluster.cluster;
+        const uint32_t mine = scales + part.column * (tile::scale_bytes / cluster.columns);
+        gemm_fp8_produce<tile>(arguments.cluster, ring, part, tile::scale_bytes,
+                               [&](int stage, int i, int row, uint32_t full) {
+                                   gemm_fp8_load_slice(mine + stage * tile::scale_bytes, arguments.scale_a, row, i,
+                                                       full, cluster.columns, part.a_ctas);
+                               });
+    }
+};
+
 /* The body of a kernel. Shared memory: stages, slabs, scales of A, barriers. consume(arguments, reader, slabs, part,
- * warpgroup) does all tiles of a consumer. */
-template <typename tile, auto consume>
+ * warpgroup) does all tiles of a consumer. A tile without registers for its roles leaves them as they are. */
+template <typename tile, auto consume, typename producer = gemm_fp8_block_producer<tile>>
 static __device__ __forceinline__ void gemm_fp8_block_run_cluster(const gemm_fp8_block_cluster_arguments &arguments,
                                                                   uint32_t data, int slab_bytes)
 {
@@ -249,18 +264,14 @@ static __device__ __forceinline__ void gemm_fp8_block_run_cluster(const gemm_fp8
     }
     cluster_sync();
     if (warpgroup == tile::consumers) {
-        registers_give<tile::producer_registers>();
-        if (threadIdx.x % 128 == 0) {
-            const uint32_t mine = scales + part.column * (tile::scale_bytes / shared.cluster.columns);
-            gemm_fp8_produce<tile>(shared, ring, part, tile::scale_bytes,
-                                   [&](int stage, int i, int row, uint32_t full) {
-                                       gemm_fp8_load_slice(mine + stage * tile::scale_bytes, arguments.scale_a, row, i,
-                                                           full, shared.cluster.columns, part.a_ctas);
-                                   });
-        }
+        if constexpr (tile::producer_registers > 0)
+            registers_give<tile::producer_registers>();
+        if (threadIdx.x % 128 == 0)
+            producer::produce(arguments, ring, part, scales);
         __syncwarp();
     } else {
-        registers_take<tile::consumer_registers>();
+        if constexpr (tile::consumer_registers > 0)
+            registers_take<tile::consumer_registers>();
         const int row = warpgroup * tile::sets * 64 + wgmma_row(threadIdx.x, 0);
         gemm_fp8_block_reader reader = {ring, scales + 4 * row, (uint32_t)(part.a_ctas | part.b_ctas), {}};
         consume(arguments, reader, slabs, part, warpgroup);
@@ -292,14 +303,19 @@ template <typename tile, bool ordered, bool early> static struct gemm_fp8_compil
             gemm_slab<tile>::columns};
 }
 
+static inline gemm_fp8_block_cluster_arguments gemm_fp8_block_arguments_of(const struct ridge_call *call,
+                                                                           const struct gemm_fp8_block_plan *plan)
+{
+    return {plan->plan.arguments, plan->scale_a, (const float *)call->buffer[3],
+            (int)gemm_fp8_block_count(call->dim[1]) - 1};
+}
+
 static inline int gemm_fp8_block_launch_cluster(const struct ridge_call *call, const struct gemm_fp8_block_plan *plan,
                                                 int threads, void (*kernel)(gemm_fp8_block_cluster_arguments))
 {
     const int size = plan->plan.choice.cluster_rows * plan->plan.choice.cluster_columns;
-    const gemm_fp8_block_cluster_arguments arguments = {plan->plan.arguments, plan->scale_a,
-                                                        (const float *)call->buffer[3],
-                                                        (int)gemm_fp8_block_count(call->dim[1]) - 1};
-    return gemm_launch_clusters(call, kernel, plan->plan.clusters, size, threads, plan->plan.shared_bytes, arguments);
+    return gemm_launch_clusters(call, kernel, plan->plan.clusters, size, threads, plan->plan.shared_bytes,
+                                gemm_fp8_block_arguments_of(call, plan));
 }
 
 template <typename tile, bool ordered, bool early>

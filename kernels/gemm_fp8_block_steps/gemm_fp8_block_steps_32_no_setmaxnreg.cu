@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/gemm_fp8_block_steps/gemm_fp8_block_steps.cuh"
+
+using tile = gemm_fp8_step_tile<1, 0, 0>;
+using step = gemm_fp8_step<tile, gemm_fp8_step_promote<tile, 128>>;
+
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_steps_32_no_setmaxnreg = {
+    .idea = "all threads have the 168 registers that they start with",
+    .source = "",
+    .changes = "against 31: no setmaxnreg",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .ladder_break = true,
+    .unsupported = gemm_fp8_unsupported,
+    .issued = step::issued,
+    .setup = step::setup,
+    .teardown = free,
+    .describe = step::describe,
+    .launch = step::launch,
+    .kernel = (const void *)step::kernel,
+};
