@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks every selected variant on the family's small shapes, on random and on hard inputs, against the C reference;
- * and the GPU reference likewise. */
+ * and the GPU reference likewise, as a variant with the label "reference". */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,7 +97,9 @@ static int check_shape(struct checking *c, int first, const int64_t *dim, int ha
     struct session *s = &c->session;
     const struct ridge_entry *entry = s->registry.entry[first];
     struct problem problem;
-    if (entry->reference && s->ops == &device_cuda && !large) {
+    const struct ridge_entry reference = {.family = entry->family, .label = "reference"};
+    if (entry->reference && s->ops == &device_cuda && !large &&
+        registry_match(&reference, s->options.family, s->options.variant)) {
         int status = problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard,
                                   s->options.seed, err);
         if (status)

@@ -40,6 +40,13 @@ static int print_device(const struct report_device *device, FILE *out, struct ri
     status = print_grid(&grid, out, err);
     if (device->spec_note[0])
         fprintf(out, "  no specified roofs: %s\n", device->spec_note);
+    grid = table_power(device);
+    if (grid.cells)
+        fprintf(out, "\nsteady (power-limited) beside burst on %s\n", device->name);
+    if (!status)
+        status = print_grid(&grid, out, err);
+    else
+        grid_free(&grid);
     grid = table_counted(device);
     if (grid.cells)
         fprintf(out, "\ndeclared work against counters on %s\n", device->name);

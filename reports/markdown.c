@@ -145,7 +145,18 @@ static int write_evidence(const struct report_device *device, FILE *out, struct 
         status = write_grid(&grid, out, err);
         write_notes(out, &device->ceilings);
     }
-    struct grid grid = table_counted(device);
+    struct grid grid = table_power(device);
+    if (grid.cells)
+        fputs("### Steady beside burst\n\n"
+              "Burst: the chip rests between samples. Steady: it works all the time, and the power limit sets the clock."
+              " Each pair of columns is burst, then steady; time ratio: steady over burst, clock ratio: burst over"
+              " steady.\n\n",
+              out);
+    if (!status)
+        status = write_grid(&grid, out, err);
+    else
+        grid_free(&grid);
+    grid = table_counted(device);
     if (grid.cells)
         fputs("### Declared work against counters\n\n"
               "Declared is the issued work of the variant. More bytes counted than declared is traffic beyond the"

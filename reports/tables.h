@@ -24,6 +24,9 @@ struct grid table_facts(const struct report_device *device);
 /* Best own variant a shape, all families. */
 struct grid table_summary(const struct report_device *device);
 
+/* Steady (power-limited) beside burst: variants measured in both, with clock and power. Empty without such. */
+struct grid table_power(const struct report_device *device);
+
 /* Declared (issued) work against what the counters saw. Empty without counters. */
 struct grid table_counted(const struct report_device *device);
 

@@ -52,6 +52,19 @@ only_gpu | sed 's/"driver": "580[^"]*"/"driver": "570.86"/' >"$dir/branch.jsonl"
 expect 4 "driver branch 580 against 570" "$ridge" compare "$base" "$dir/branch.jsonl"
 only_gpu | sed 's/GPU-0[^"]*/GPU-1/' >"$dir/unit.jsonl"
 expect 0 "another unit of NVIDIA H200" "$ridge" compare "$base" "$dir/unit.jsonl"
+# A variant in both power modes: 2956.8 us at 1755 MHz and 3.4 ms at 1500.
+{
+    grep -v time_u$ "$base"
+    grep '"04_async_copy"' "$base" | head -1 | sed 's/"power": {"requested": "burst"/"power": {"requested": "steady"/
+        s/"median_ns": [0-9.]*/"median_ns": 3400000/; s/kernel_median_ns": [0-9.]*/kernel_median_ns": 3401000/; s/"sm_mhz": {"median": [0-9.]*/"sm_mhz": {"median": 1500/
+        s/"power_w": [0-9.]*/"power_w": 699.5/'
+} >"$dir/both.jsonl"
+expect 0 "steady (power-limited) beside burst on NVIDIA H200" "$ridge" report "$dir/both.jsonl" --out "$dir"
+grep -qE '^gemm_f32_04_async_copy +4096x4096x4096 +2\.957 ms +3\.400 ms +1\.15x +46\.5 +40\.4 +17[0-9]{2} +1500 +1\.1[0-9]x +[0-9]+ +700 ' \
+    "$dir/out" || { echo 'FAILED: burst and steady side by side'; grep -A4 'beside burst' "$dir/out"; failures=$((failures + 1)); }
+grep -q '^### Steady beside burst' "$dir/report.md" || { echo 'FAILED: not in report.md'; failures=$((failures + 1)); }
+"$ridge" report "$base" | grep -q 'beside burst' && { echo 'FAILED: a table of nothing'; failures=$((failures + 1)); }
+
 only_gpu | sed 's/"idea":/"note": "algorithm 7", "idea":/' >"$dir/noted.jsonl"
 expect 0 'setup chose ""' "$ridge" compare "$dir/noted.jsonl" "$base"
 : >"$dir/empty.jsonl"
