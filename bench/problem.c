@@ -247,6 +247,7 @@ static int reference_on_device(struct problem *p, ridge_reference_fn gpu, struct
     struct ridge_call call = {
         .dim = p->dim,
         .buffer = p->buffer,
+        .buffer_bytes = p->bytes,
         .stream = p->ops->stream(),
         .device = p->device,
         .error = message,

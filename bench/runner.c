@@ -144,6 +144,7 @@ int runner_run(const struct runner *runner, struct problem *problem, const struc
     struct ridge_call call = {
         .dim = problem->dim,
         .buffer = problem->buffer,
+        .buffer_bytes = problem->bytes,
         .stream = runner->ops->stream(),
         .device = device,
         .error = message,

@@ -245,9 +245,10 @@ static int keep_tunable(const struct session *s, struct plan *plan, struct ridge
         return ridge_fail(err, s->device_note[0] ? RIDGE_ENVIRONMENT : RIDGE_INVALID,
                           "nothing to tune: the variants of '%s' with plans to choose from need another device%s%s",
                           s->options.family, s->device_note[0] ? ": " : "", s->device_note);
-    return kept ? RIDGE_OK
-                : ridge_fail(err, RIDGE_INVALID, "nothing to tune: no selected variant of '%s' has plans to choose from",
-                             s->options.family);
+    return kept
+               ? RIDGE_OK
+               : ridge_fail(err, RIDGE_INVALID, "nothing to tune: no selected variant of '%s' has plans to choose from",
+                            s->options.family);
 }
 
 static int finish(const struct tune *t, struct ridge_error *err)
@@ -268,12 +269,18 @@ int cmd_tune(int argc, char **argv, struct ridge_error *err)
         {"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4},
         {0},
     };
-    const struct argp_child children[] = {
-        {&session_selection_argp, 0, NULL, 1}, {&session_mode_argp, 0, NULL, 2}, {&session_sampling_argp, 0, NULL, 3}, {0}};
-    const struct argp argp = {options, parse, "FAMILY",
+    const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1},
+                                          {&session_mode_argp, 0, NULL, 2},
+                                          {&session_sampling_argp, 0, NULL, 3},
+                                          {0}};
+    const struct argp argp = {options,
+                              parse,
+                              "FAMILY",
                               "Times the plans of variants that choose, and the regret of their choice: its time over "
                               "the fastest plan's, less 1.",
-                              children, NULL, NULL};
+                              children,
+                              NULL,
+                              NULL};
     struct tune_options o = {0};
     struct tune t = {0};
     session_defaults(&o.session);

@@ -23,7 +23,7 @@ struct session_options {
     struct modes modes;
     struct sampler_limits limits;
     const char *group; /* "none": no counters */
-    const char *plan; /* NULL: variants choose */
+    const char *plan;  /* NULL: variants choose */
     uint64_t seed;
     struct ridge_error error; /* of a refused option value */
 };

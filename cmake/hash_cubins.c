@@ -48,8 +48,8 @@ static bool starts_with(const char *text, const char *start)
 
 static bool runs(const char *section)
 {
-    return starts_with(section, ".text.") || starts_with(section, ".nv.constant") || starts_with(section, ".nv.global") ||
-           starts_with(section, ".nv.shared") || starts_with(section, ".nv.info");
+    return starts_with(section, ".text.") || starts_with(section, ".nv.constant") ||
+           starts_with(section, ".nv.global") || starts_with(section, ".nv.shared") || starts_with(section, ".nv.info");
 }
 
 static void hash_cubin(const char *cubin, XXH64_state_t *state)

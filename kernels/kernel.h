@@ -85,6 +85,7 @@ struct ridge_device {
 struct ridge_call {
     const int64_t *dim;      /* family axes, in order */
     void *const *buffer;     /* family buffers, in order */
+    const size_t *buffer_bytes; /* their sizes; NULL: not known, at least what the family's counts say */
     void *workspace;         /* variant.workspace_bytes() bytes, contents undefined */
     void *stream;            /* cudaStream_t; NULL for host variants */
     const struct ridge_device *device;

@@ -52,8 +52,8 @@ static void cells(struct grid *grid, struct text burst, struct text steady)
 
 static void pair_cells(struct grid *grid, const struct report_row *burst, const struct report_row *steady)
 {
-    const double clocks = record_number(burst->record, "clock.sm_mhz.median") /
-                          record_number(steady->record, "clock.sm_mhz.median");
+    const double clocks =
+        record_number(burst->record, "clock.sm_mhz.median") / record_number(steady->record, "clock.sm_mhz.median");
     grid_cell(grid, record_string(steady->record, "variant.name"));
     grid_cell(grid, steady->shape);
     cells(grid, format_time_ns(burst->time_ns), format_time_ns(steady->time_ns));
@@ -67,9 +67,8 @@ static void pair_cells(struct grid *grid, const struct report_row *burst, const 
 
 struct grid table_power(const struct report_device *device)
 {
-    static const char *const numbers[] = {
-        "time",       "steady", "time ratio", "TFLOP/s",    "steady", "SM MHz",
-        "steady",     "clock ratio", "W",     "steady",     "of library", "steady"};
+    static const char *const numbers[] = {"time",   "steady",      "time ratio", "TFLOP/s", "steady",     "SM MHz",
+                                          "steady", "clock ratio", "W",          "steady",  "of library", "steady"};
     struct grid grid = {0};
     grid_column(&grid, "variant", false);
     grid_column(&grid, "shape", false);

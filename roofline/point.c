@@ -147,9 +147,8 @@ static int by_family_and_label(const void *a, const void *b)
 
 static void describe_mode(const json_t *record, char *text, size_t bytes)
 {
-    static const char *const axis[][2] = {
-        {"cache", "cold"}, {"launch", "stream"}, {"power", "burst"}, {"fill", "random"}, {"emulate", "none"},
-        {"plan", ""}};
+    static const char *const axis[][2] = {{"cache", "cold"},  {"launch", "stream"}, {"power", "burst"},
+                                          {"fill", "random"}, {"emulate", "none"},  {"plan", ""}};
     text[0] = '\0';
     for (size_t i = 0; i < sizeof axis / sizeof *axis; i++) {
         char path[32];

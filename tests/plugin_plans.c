@@ -107,12 +107,28 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     work->flop_fp32 = milliseconds(device, 30);
 }
 
-static const struct ridge_variant bad = {.idea = "chooses the slowest", .source = "", .changes = "", .kind = RIDGE_HOST,
-                                         .issued = issued, .setup = setup, .launch = launch_bad, .plans = list_bad};
-static const struct ridge_variant good = {.idea = "chooses the fastest", .source = "", .changes = "", .kind = RIDGE_HOST,
-                                          .setup = setup, .launch = launch_good, .plans = list_good};
-static const struct ridge_variant wrong = {.idea = "one plan is wrong", .source = "", .changes = "", .kind = RIDGE_HOST,
-                                           .setup = setup, .launch = launch_wrong, .plans = list_good};
+static const struct ridge_variant bad = {.idea = "chooses the slowest",
+                                         .source = "",
+                                         .changes = "",
+                                         .kind = RIDGE_HOST,
+                                         .issued = issued,
+                                         .setup = setup,
+                                         .launch = launch_bad,
+                                         .plans = list_bad};
+static const struct ridge_variant good = {.idea = "chooses the fastest",
+                                          .source = "",
+                                          .changes = "",
+                                          .kind = RIDGE_HOST,
+                                          .setup = setup,
+                                          .launch = launch_good,
+                                          .plans = list_good};
+static const struct ridge_variant wrong = {.idea = "one plan is wrong",
+                                           .source = "",
+                                           .changes = "",
+                                           .kind = RIDGE_HOST,
+                                           .setup = setup,
+                                           .launch = launch_wrong,
+                                           .plans = list_good};
 static const struct ridge_variant none = {
     .idea = "nothing to choose", .source = "", .changes = "", .kind = RIDGE_HOST, .launch = launch_good};
 

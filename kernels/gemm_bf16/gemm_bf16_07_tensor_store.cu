@@ -37,7 +37,7 @@ static int encode_output(const struct ridge_call *call, struct plan *plan)
 {
     const int64_t m = call->dim[0], n = call->dim[1];
     const int box = boxes[plan->choice.tile];
-    struct tensor_map_matrix matrix = {RIDGE_BF16, call->buffer[2], m, n, n, 16, box, box == 64 ? 128 : 0};
+    struct tensor_map_matrix matrix = {RIDGE_BF16, call->buffer[2], m, n, n, 16, box, box == 64 ? 128 : 0, "d"};
     plan->arguments.tensor_store = n % 8 == 0;
     return plan->arguments.tensor_store ? tensor_map_encode(call, &matrix, &plan->arguments.d) : 0;
 }

@@ -162,8 +162,8 @@ static inline int gemm_plan_refused(const struct ridge_call *call, const struct 
         return 0;
     int used = snprintf(call->error, call->error_bytes, "plan %.63s: %s; tiles are", plan, rule);
     for (int i = 0; i < count && used < (int)call->error_bytes; i++)
-        used += snprintf(call->error + used, call->error_bytes - (size_t)used, " %dx%d", built[i].rows,
-                         built[i].columns);
+        used +=
+            snprintf(call->error + used, call->error_bytes - (size_t)used, " %dx%d", built[i].rows, built[i].columns);
     return 1;
 }
 

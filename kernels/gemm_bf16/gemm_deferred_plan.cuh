@@ -35,11 +35,11 @@ static inline int gemm_deferred_encode(const struct ridge_call *call, const stru
     if (gemm_encode(call, built->rows / choice->cluster_columns, box_b, &arguments->maps))
         return 1;
     if (plan->tile.group > 0) {
-        struct tensor_map_matrix b = {RIDGE_BF16, call->buffer[1], n, k, k, box_b, gemm_depth, 128};
+        struct tensor_map_matrix b = {RIDGE_BF16, call->buffer[1], n, k, k, box_b, gemm_depth, 128, "b"};
         if (tensor_map_encode_grouped(call, &b, plan->tile.group, &arguments->maps.b))
             return 1;
     }
-    struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[2], m, n, n, 16, box, box == 64 ? 128 : 0};
+    struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[2], m, n, n, 16, box, box == 64 ? 128 : 0, "d"};
     arguments->tensor_store = n % 8 == 0;
     return arguments->tensor_store ? tensor_map_encode(call, &d, &arguments->d) : 0;
 }

@@ -30,11 +30,13 @@ static inline int gemm_encode(const struct ridge_call *call, int box_a, int box_
     matrix.box_columns = gemm_depth;
     matrix.swizzle_bytes = 128;
 
+    matrix.name = "a";
     matrix.address = call->buffer[0];
     matrix.rows = call->dim[0];
     matrix.box_rows = box_a;
     if (tensor_map_encode(call, &matrix, &maps->a))
         return 1;
+    matrix.name = "b";
     matrix.address = call->buffer[1];
     matrix.rows = call->dim[1];
     matrix.box_rows = box_b;

@@ -327,13 +327,13 @@ static int gemm_fp8_block_start(const struct ridge_call *call, const struct gemm
 static inline int gemm_fp8_block_prepare(struct ridge_call *call, const struct gemm_fp8_compiled *compiled, int count,
                                          struct gemm_fp8_block_plan *plan)
 {
-    if (gemm_fp8_prepare(call, compiled, count, &plan->plan))
+    if (gemm_fp8_block_scales_refused(call) || gemm_fp8_prepare(call, compiled, count, &plan->plan))
         return 1;
     const struct gemm_choice *choice = &plan->plan.choice;
     const int64_t m = call->dim[0], blocks = gemm_fp8_block_count(call->dim[2]);
     const int rows = compiled[choice->tile].built.rows / choice->cluster_columns;
     const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 1, rows,
-                                              0};
+                                              0,         "scale_a"};
     return tensor_map_encode(call, &scale_a, &plan->scale_a);
 }
 

@@ -192,9 +192,11 @@ template <typename tile, typename memory>
 static int gemm_fp8_block_setup(struct ridge_call *call, const void *kernel, int band, void **state)
 {
     const int64_t m = call->dim[0], blocks = gemm_fp8_block_count(call->dim[2]);
-    const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m),
-                                              1,         tile::rows,      0};
+    const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m,        gemm_fp8_block_pitch_a(m),
+                                              1,         tile::rows,      0,      "scale_a"};
     *state = NULL;
+    if (gemm_fp8_block_scales_refused(call))
+        return 1;
     RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, memory::bytes));
     struct gemm_fp8_block_arguments *arguments =
         (struct gemm_fp8_block_arguments *)gemm_plan_new(call, sizeof *arguments);

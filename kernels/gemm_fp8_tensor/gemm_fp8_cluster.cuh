@@ -115,9 +115,10 @@ static inline int gemm_fp8_encode_cluster(const struct ridge_call *call, const s
 {
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const int rows = tile->built.rows / choice->cluster_columns, columns = tile->built.columns / choice->cluster_rows;
-    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, rows, gemm_fp8_depth, 128};
-    const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, columns, gemm_fp8_depth, 128};
-    const struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[4], m, n, n, 16, tile->box, tile->box == 64 ? 128 : 0};
+    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, rows, gemm_fp8_depth, 128, "a"};
+    const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, columns, gemm_fp8_depth, 128, "b"};
+    const struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[4],           m,  n, n, 16,
+                                        tile->box,  tile->box == 64 ? 128 : 0, "d"};
     arguments->tensor_store = n % 8 == 0;
     if (tensor_map_encode(call, &a, &arguments->maps.a) || tensor_map_encode(call, &b, &arguments->maps.b))
         return 1;

@@ -39,18 +39,35 @@ struct tensor_box {
     cuuint32_t box[5];
 };
 
+static const char *name_of(const struct tensor_map_matrix *matrix)
+{
+    return matrix->name ? matrix->name : "matrix";
+}
+
+static int misaligned(const struct ridge_call *call, const struct tensor_map_matrix *matrix)
+{
+    const long long bytes = (long long)matrix->pitch * element_bytes(matrix->dtype);
+    if ((uintptr_t)matrix->address % 16) {
+        snprintf(call->error, call->error_bytes,
+                 "%s: address %p is %d bytes beyond a multiple of 16, and tensor copies need such a multiple",
+                 name_of(matrix), matrix->address, (int)((uintptr_t)matrix->address % 16));
+        return 1;
+    }
+    if (bytes % 16) {
+        snprintf(call->error, call->error_bytes,
+                 "%s: rows of %lld elements are %lld bytes apart, and tensor copies need a multiple of 16",
+                 name_of(matrix), (long long)matrix->pitch, bytes);
+        return 1;
+    }
+    return 0;
+}
+
 static int encode_box(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
                       const struct tensor_box *tensor, CUtensorMap *map)
 {
     const cuuint32_t step[5] = {1, 1, 1, 1, 1};
     decltype(&cuTensorMapEncodeTiled) encode;
-    if (tensor->pitch_bytes[0] % 16 || (uintptr_t)matrix->address % 16) {
-        snprintf(call->error, call->error_bytes,
-                 "matrix at %p with %llu bytes a row: tensor copies need addresses and rows at multiples of 16 bytes",
-                 matrix->address, (unsigned long long)tensor->pitch_bytes[0]);
-        return 1;
-    }
-    if (encode_function(call, &encode))
+    if (misaligned(call, matrix) || encode_function(call, &encode))
         return 1;
     const CUresult status = encode(map, element_type(matrix->dtype), (cuuint32_t)tensor->rank, (void *)matrix->address,
                                    tensor->size, tensor->pitch_bytes, tensor->box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
@@ -59,9 +76,9 @@ static int encode_box(const struct ridge_call *call, const struct tensor_map_mat
     if (status == CUDA_SUCCESS)
         return 0;
     snprintf(call->error, call->error_bytes,
-             "cuTensorMapEncodeTiled: error %d for %lld x %lld elements of %d bytes in boxes of %d x %d", (int)status,
-             (long long)matrix->rows, (long long)matrix->columns, element_bytes(matrix->dtype), matrix->box_rows,
-             matrix->box_columns);
+             "%s: cuTensorMapEncodeTiled: error %d for %lld x %lld elements of %d bytes in boxes of %d x %d",
+             name_of(matrix), (int)status, (long long)matrix->rows, (long long)matrix->columns,
+             element_bytes(matrix->dtype), matrix->box_rows, matrix->box_columns);
     return 1;
 }
 

@@ -22,9 +22,10 @@ struct tensor_map_matrix {
     int box_rows;           /* at most 256 */
     int box_columns;        /* at most 256; a multiple of 16 bytes, with a swizzle at most swizzle_bytes */
     int swizzle_bytes;      /* 0 none, 32, 64 or 128: the box then starts at a multiple of 8 x this in shared memory */
+    const char *name;       /* for messages; NULL: "matrix" */
 };
 
-/* 0, or nonzero with call->error naming the rule. Needs a driver, found through the runtime. */
+/* 0, or nonzero with call->error naming matrix, value and rule. Needs a driver, found through the runtime. */
 int tensor_map_encode(const struct ridge_call *call, const struct tensor_map_matrix *matrix, CUtensorMap *map);
 
 /* The same with the rows of every `group` (16 or 32; rows and box_rows are multiples) in another order in shared
