@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every variant that lists plans keeps the contract (kernels/kernel.h), on every preset and small shape that it takes:
+ * plans are whole, different words; the first one is what it runs without a plan, as far as its issued work tells. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/registry.h"
+
+enum { MANY = 256 };
+
+static const struct ridge_device h200 = {
+    .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
+
+static struct ridge_work issued_by(const struct ridge_entry *entry, const int64_t *dim, const char *plan)
+{
+    struct ridge_work work = {0};
+    struct ridge_device device = h200;
+    device.plan = plan;
+    entry->problem->work(dim, &work);
+    if (entry->variant->issued)
+        entry->variant->issued(dim, &device, &work);
+    return work;
+}
+
+/* Returns how many plans there are; 0 where the variant does not take the shape. */
+static int check_plans(const struct ridge_entry *entry, const int64_t *dim)
+{
+    char plan[MANY][RIDGE_PLAN_BYTES], fewer[2][RIDGE_PLAN_BYTES];
+    const struct ridge_variant *variant = entry->variant;
+    if (variant->unsupported && variant->unsupported(dim, &h200))
+        return 0;
+    memset(plan, 'x', sizeof plan);
+    const int plans = variant->plans(dim, &h200, plan, MANY);
+    assert_in_range(plans, 1, MANY - 1);
+    assert_in_range(variant->plans(dim, &h200, fewer, 1), 1, 1);
+    assert_string_equal(fewer[0], plan[0]);
+    for (int i = 0; i < plans; i++) {
+        assert_non_null(memchr(plan[i], 0, RIDGE_PLAN_BYTES));
+        assert_true(plan[i][0] && !strpbrk(plan[i], " \t\n,"));
+        for (int j = 0; j < i; j++)
+            assert_string_not_equal(plan[i], plan[j]);
+    }
+    const struct ridge_work own = issued_by(entry, dim, NULL), first = issued_by(entry, dim, plan[0]);
+    assert_memory_equal(&own, &first, sizeof own);
+    return plans;
+}
+
+static void every_variant_with_plans(void **state)
+{
+    (void)state;
+    const char *folder = getenv("RIDGE_PLUGIN_DIR");
+    struct registry registry;
+    struct ridge_error err = {""};
+    char path[4096];
+    int variants = 0;
+    snprintf(path, sizeof path, "%s/plugin_plans.so", folder ? folder : ".");
+    assert_int_equal(registry_open(&registry, &err), RIDGE_OK);
+    assert_int_equal(registry_load(&registry, path, &err), RIDGE_OK);
+    for (int i = 0; i < registry.count; i++) {
+        const struct ridge_entry *entry = registry.entry[i];
+        const struct ridge_family *family = entry->problem;
+        int most = 0;
+        if (!entry->variant->plans)
+            continue;
+        variants++;
+        for (int j = 0; j < family->shapes; j++) {
+            const int plans = check_plans(entry, family->shape[j].dim);
+            most = plans > most ? plans : most;
+        }
+        for (int j = 0; j < family->check_dims; j++)
+            check_plans(entry, family->check_dim[j]);
+        assert_true(most >= 2); /* something to choose, on some preset */
+    }
+    assert_true(variants >= 3);
+    registry_close(&registry);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_variant_with_plans)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
