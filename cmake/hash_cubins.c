@@ -131,6 +131,7 @@ int main(int argc, char **argv)
         }
         const char *source = strstr(argv[i], ".dir/");
         source = source ? source + 5 : argv[i];
+        source += strncmp(source, "./", 2) == 0 ? 2 : 0; /* as Ninja has it */
         fprintf(out, "    {\"%.*s\", \"%016llx\"},\n", (int)strlen(source) - 2, source,
                 (unsigned long long)fatbin_hash(object));
         free(object);

@@ -69,6 +69,8 @@ other 'compressed code' "$(hash k 2 ptx1)" "$(hash k 2 ptx2)"
 cc -c empty.c -o target.dir/none.cu.o
 "$RIDGE_BINARY/hash_cubins" table.c target.dir/none.cu.o
 grep -q '"none.cu", "0000000000000000"' table.c || { echo 'FAIL: a file without kernels has a hash'; failed=1; }
+"$RIDGE_BINARY/hash_cubins" table.c target.dir/./none.cu.o
+grep -q '{"none.cu", ' table.c || { echo 'FAIL: a path of Ninja keeps its dot'; failed=1; }
 echo text >text.o
 "$RIDGE_BINARY/hash_cubins" table.c text.o 2>err && { echo 'FAIL: text was taken for an object'; failed=1; }
 grep -q 'text.o: not an ELF object' err || { echo 'FAIL: no message for text'; failed=1; }
