@@ -52,15 +52,25 @@ template <typename producer, bool overlapped> struct gemm_fp8_chain {
                 gemm_slab<tile>::columns};
     }
 
+    /* Clusters of two share B, unless there is one row of tiles. */
+    static struct ridge_device planned(const int64_t *dim, const struct ridge_device *device)
+    {
+        struct ridge_device with_plan = *device;
+        with_plan.plan = dim[0] > tile::rows ? "128x128:2x1" : "128x128:1x1";
+        return with_plan;
+    }
+
     static int setup(struct ridge_call *call, void **state)
     {
         const struct gemm_fp8_compiled only = compiled();
+        const struct ridge_device device = planned(call->dim, call->device);
         struct gemm_fp8_chain_plan *plan = (struct gemm_fp8_chain_plan *)gemm_plan_new(call, sizeof *plan);
         for (int link = 0; plan && link < GEMM_CHAIN_LINKS; link++) {
             void *buffer[GEMM_CHAIN_LINK_BUFFERS];
             gemm_fp8_chain_buffers(call->buffer, link, buffer);
             struct ridge_call call_of_link = *call;
             call_of_link.buffer = buffer;
+            call_of_link.device = &device;
             if (gemm_fp8_block_prepare(&call_of_link, &only, 1, &plan->link[link])) {
                 free(plan);
                 plan = NULL;
@@ -106,17 +116,12 @@ template <typename producer, bool overlapped> struct gemm_fp8_chain {
     static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
     {
         const struct gemm_fp8_compiled only = compiled();
-        gemm_fp8_block_issue_cluster(&only, 1, dim, device, work);
+        const struct ridge_device with_plan = planned(dim, device);
+        gemm_fp8_block_issue_cluster(&only, 1, dim, &with_plan, work);
         work->flop_fp8 *= GEMM_CHAIN_LINKS;
         work->flop_fp32 *= GEMM_CHAIN_LINKS;
         work->bytes_l2 *= GEMM_CHAIN_LINKS;
         work->bytes_smem *= GEMM_CHAIN_LINKS;
-    }
-
-    static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
-    {
-        const struct gemm_fp8_compiled only = compiled();
-        return gemm_fp8_plans(&only, 1, dim, device, plan, max);
     }
 };
 

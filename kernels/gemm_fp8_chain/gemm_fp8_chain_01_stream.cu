@@ -15,6 +15,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_chain_01_stream = {
     .teardown = free,
     .describe = chain::describe,
     .launch = chain::launch,
-    .plans = chain::plans,
     .kernel = (const void *)chain::kernel,
 };
