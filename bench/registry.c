@@ -16,13 +16,28 @@ void registry_name(const struct ridge_entry *entry, char *buf, size_t bytes)
     snprintf(buf, bytes, "%s_%s", entry->family, entry->label);
 }
 
+/* Whether one of the globs, separated by '|', matches. */
+static bool any_matches(const char *globs, const char *name)
+{
+    char glob[NAME_BYTES];
+    for (const char *at = globs;; at++) {
+        const size_t bytes = strcspn(at, "|");
+        snprintf(glob, sizeof glob, "%.*s", (int)(bytes < sizeof glob ? bytes : sizeof glob), at);
+        if (bytes < sizeof glob && fnmatch(glob, name, 0) == 0)
+            return true;
+        at += bytes;
+        if (!*at)
+            return false;
+    }
+}
+
 bool registry_match(const struct ridge_entry *entry, const char *family_glob, const char *variant_glob)
 {
     char name[NAME_BYTES];
     registry_name(entry, name, sizeof name);
-    if (family_glob && fnmatch(family_glob, entry->family, 0) != 0)
+    if (family_glob && !any_matches(family_glob, entry->family))
         return false;
-    return !variant_glob || fnmatch(variant_glob, entry->label, 0) == 0 || fnmatch(variant_glob, name, 0) == 0;
+    return !variant_glob || any_matches(variant_glob, entry->label) || any_matches(variant_glob, name);
 }
 
 static int compare_entries(const void *a, const void *b)

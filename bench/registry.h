@@ -31,7 +31,7 @@ void registry_close(struct registry *registry);
 /* "gemm_f32_04_async_copy" into buf. */
 void registry_name(const struct ridge_entry *entry, char *buf, size_t bytes);
 
-/* fnmatch globs on the family and on "family_label" or the label; NULL matches all. */
+/* fnmatch globs on the family and on "family_label" or the label, several separated by '|'; NULL matches all. */
 bool registry_match(const struct ridge_entry *entry, const char *family_glob, const char *variant_glob);
 
 #endif

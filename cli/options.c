@@ -35,6 +35,21 @@ static int push(struct session_options *o, const char **list, int *count, const 
     return 0;
 }
 
+/* An option given again adds a glob. */
+static int join(struct session_options *o, const char *option, const char **globs, char (*room)[512], const char *value)
+{
+    char joined[sizeof *room];
+    if (!*globs) {
+        *globs = value;
+        return 0;
+    }
+    if (snprintf(joined, sizeof joined, "%s|%s", *globs, value) >= (int)sizeof joined)
+        return refuse(o, option, value, "given too often, 511 characters are allowed in all");
+    memcpy(*room, joined, sizeof joined);
+    *globs = *room;
+    return 0;
+}
+
 static int parse_level(struct session_options *o, const char *value)
 {
     static const char *const names[] = {"quick", "standard", "full"};
@@ -51,11 +66,9 @@ static int parse_selection(int key, char *value, struct argp_state *state)
     struct session_options *o = state->input;
     switch (key) {
     case 'f':
-        o->family = value;
-        return 0;
+        return join(o, "family", &o->family, &o->families, value);
     case 'v':
-        o->variant = value;
-        return 0;
+        return join(o, "variant", &o->variant, &o->variants, value);
     case 's':
         return push(o, o->shape, &o->shapes, "shape", value);
     case 'L':
@@ -150,8 +163,8 @@ static int parse_sampling(int key, char *value, struct argp_state *state)
 }
 
 static const struct argp_option selection_options[] = {
-    {"family", 'f', "GLOB", 0, "families, such as 'gemm_*'", 1},
-    {"variant", 'v', "GLOB", 0, "variants by label or full name", 1},
+    {"family", 'f', "GLOB", 0, "families, such as 'gemm_*'; repeatable", 1},
+    {"variant", 'v', "GLOB", 0, "variants by label or full name; repeatable", 1},
     {"filter", 'v', NULL, OPTION_ALIAS, NULL, 1},
     {"shape", 's', "SHAPE", 0, "'m=4096,n=512,k=64' or a glob on shape names; repeatable", 1},
     {"preset", 'p', "LEVEL", 0, "quick, standard (default) or full", 1},

@@ -13,7 +13,8 @@
 enum { SESSION_MAX_LIST = 16 };
 
 struct session_options {
-    const char *family, *variant; /* globs */
+    const char *family, *variant; /* globs, as registry_match takes them */
+    char families[512], variants[512]; /* where --family or --variant is given several times */
     const char *shape[SESSION_MAX_LIST];
     int shapes;
     const char *load[SESSION_MAX_LIST];

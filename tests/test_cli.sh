@@ -104,6 +104,11 @@ hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hosti
   expect 0 'h80_slow' report "$folder/crash.jsonl"
 }
 
+# Globs add up.
+expect 0 '^gemm_f32_h01_naive' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*'
+expect 0 '^rope_h02' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*'
+expect 2 'given too often' bench --device host -v "$(printf 'x%.0s' $(seq 300))" -v "$(printf 'x%.0s' $(seq 300))"
+
 # Checks of some shapes and some inputs.
 check='check --device host --family gemm_f32 --variant h01_naive'
 # shellcheck disable=SC2086

@@ -233,6 +233,10 @@ static void globs_choose_variants(void **state)
     assert_true(registry_match(&entry, "gemm_f32", "*async*"));
     assert_false(registry_match(&entry, "rope", "*async*"));
     assert_false(registry_match(&entry, "gemm_f32", "05*"));
+    assert_true(registry_match(&entry, "rope|gemm_f32", "05*|04*|06*"));
+    assert_true(registry_match(&entry, NULL, "|04_async_copy"));
+    assert_false(registry_match(&entry, "rope|gemm", NULL));
+    assert_false(registry_match(&entry, NULL, "05*|06*"));
 }
 
 int main(void)
