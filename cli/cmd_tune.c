@@ -102,17 +102,17 @@ static int fastest(const struct candidates *c)
     return best;
 }
 
-static const struct candidates *sorted;
-static int by_time(const void *a, const void *b)
+static int by_time(const void *a, const void *b, void *candidates)
 {
-    const double x = median_ns(sorted->record[*(const int *)a]), y = median_ns(sorted->record[*(const int *)b]);
+    json_t *const *record = ((const struct candidates *)candidates)->record;
+    const double x = median_ns(record[*(const int *)a]), y = median_ns(record[*(const int *)b]);
     return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
 }
 
 static int print_candidates(const struct candidates *c, struct ridge_error *err)
 {
     struct grid grid = {0};
-    int order[MAX_PLANS];
+    int order[MAX_PLANS] = {0};
     char text[64];
     grid_column(&grid, "plan", false);
     grid_column(&grid, "time", true);
@@ -121,8 +121,7 @@ static int print_candidates(const struct candidates *c, struct ridge_error *err)
     grid_column(&grid, "", false);
     for (int i = 0; i < c->count; i++)
         order[i] = i;
-    sorted = c;
-    qsort(order, (size_t)c->count, sizeof *order, by_time);
+    qsort_r(order, (size_t)c->count, sizeof *order, by_time, (void *)c);
     for (int i = 0; i < c->count; i++) {
         const json_t *record = c->record[order[i]];
         const double time = median_ns(record);

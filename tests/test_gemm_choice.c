@@ -132,7 +132,7 @@ static void a_bad_plan_is_refused(void **state)
         {"128x256:2x1:1", "stages are 2 to 8"},
         {"128x256:2x1:5", "stages are 2 to 8"},
     };
-    char message[256];
+    char message[256] = "";
     struct ridge_device device = h200;
     struct ridge_call call = {.device = &device, .error = message, .error_bytes = sizeof message};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
