@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Times every plan of the selected variants in one process, each checked, and holds the plan that a variant takes by
  * itself against the fastest one. */
-#define _GNU_SOURCE // qsort_r
+#define _GNU_SOURCE /* qsort_r */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
