@@ -47,7 +47,7 @@ called() {
 
 expect 1 5 '^racecheck +alpha +FAIL +[0-9]+ s  RACECHECK SUMMARY: 2 hazards'
 called '--tool memcheck --error-exitcode 9 '"$folder"'/ridge check --device cuda --family alpha --variant [!9]*'
-called 'check --device cuda --family gemm_bf16 --variant [0-8]* --case random --shape m=132,n=264,k=392'
+called 'check --device cuda --family gemm_bf16 --variant [0-8]* --case random --shape m=132,n=264,k=392 --shape m=8,n=35872,k=200'
 [ "$(wc -l <"$CALLS")" -eq 6 ] || { echo 'FAIL: not a call for each of two families and three tools'; failed=1; }
 grep -q '^synccheck  gemm_bf16  *time limit' "$folder/out" || { echo 'FAIL: no time limit'; failed=1; }
 TOOLS=synccheck expect 3 0 'gemm_bf16 +time limit' gemm_bf16
