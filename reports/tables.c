@@ -77,6 +77,13 @@ static void ceiling_cells(struct grid *grid, const struct report_row *row)
         grid_cell(grid, "-");
         return;
     }
+    const double tokens = record_number(row->record, "shape.params.tokens");
+    if (!known && tokens > 0.0) {
+        rate = tokens / record_time_s(row->record);
+        cell(grid, format_si(rate, "token/s"));
+        cell(grid, per_clock(row, rate));
+        return;
+    }
     if (!known)
         rate = row->flop_s > 0.0 ? row->flop_s : row->byte_s;
     cell(grid, format_si(rate, known ? ceiling_info[field].unit : row->flop_s > 0.0 ? "FLOP/s" : "B/s"));

@@ -7,13 +7,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "kernels/support/kv_format.h"
+#include "tests/document_table.h"
 
-enum { TOKENS = 512, TEXT = 16384 };
+enum { TOKENS = 512 };
 
 static const struct {
     const char *name;
@@ -25,11 +22,10 @@ static const struct {
     {"V4.1 FP4", KV_V41_FP4, KV_SCALE_FORMAT},
 };
 static const char *const data_names[KV_DATA] = {"normal", "outliers", "small", "tiny"};
-static const char begin[] = "<!-- table: tests/test_kv_errors.c -->\n", end[] = "<!-- end of table -->\n";
 
 static void write_table(char *text)
 {
-    int at = snprintf(text, TEXT,
+    int at = snprintf(text, DOCUMENT_TEXT,
                       "| format | bytes | data | RMS | maximum | to zero | RMS of BF16 |\n"
                       "| --- | --- | --- | --- | --- | --- | --- |\n");
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
@@ -39,65 +35,20 @@ static void write_table(char *text)
             kv_measure_error(rows[row].format, rows[row].rule, data, TOKENS, 1, &error);
             if (kv_rope(rows[row].format))
                 snprintf(rope, sizeof rope, "%.3f %%", 100 * error.rms_rope);
-            at += snprintf(text + at, TEXT - (size_t)at, "| %s | %d | %s | %.2f %% | %.2f %% | %.2f %% | %s |\n",
-                           rows[row].name, kv_token_bytes(rows[row].format), data_names[data],
-                           100 * error.rms_quantised, 100 * error.max_quantised, 100 * error.underflow, rope);
+            at +=
+                snprintf(text + at, DOCUMENT_TEXT - (size_t)at, "| %s | %d | %s | %.2f %% | %.2f %% | %.2f %% | %s |\n",
+                         rows[row].name, kv_token_bytes(rows[row].format), data_names[data], 100 * error.rms_quantised,
+                         100 * error.max_quantised, 100 * error.underflow, rope);
         }
 }
 
-static int read_document(char *text, char *path, size_t path_size)
-{
-    const char *source = getenv("RIDGE_SOURCE");
-    snprintf(path, path_size, "%s/docs/kv-formats.md", source ? source : ".");
-    FILE *file = fopen(path, "r");
-    if (!file)
-        return -1;
-    size_t size = fread(text, 1, TEXT - 1, file);
-    text[size] = 0;
-    return fclose(file);
-}
-
-/* Where the table is in the document: its first byte and what follows it. */
-static char *find_table(char *text, char **after)
-{
-    char *first = strstr(text, begin);
-    *after = first ? strstr(first, end) : NULL;
-    return *after ? first + strlen(begin) : NULL;
-}
-
-static int update(void)
-{
-    char text[TEXT], table[TEXT], path[4096], *after;
-    if (read_document(text, path, sizeof path)) {
-        perror(path);
-        return 1;
-    }
-    char *first = find_table(text, &after);
-    if (!first) {
-        fprintf(stderr, "%s: no table\n", path);
-        return 1;
-    }
-    write_table(table);
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        perror(path);
-        return 1;
-    }
-    fprintf(file, "%.*s%s%s", (int)(first - text), text, table, after);
-    return fclose(file) ? 1 : 0;
-}
+static struct document_table table = {
+    .path = "docs/kv-formats.md", .begin = "<!-- table: tests/test_kv_errors.c -->\n", .write = write_table};
 
 static void test_table(void **state)
 {
     (void)state;
-    char text[TEXT], table[TEXT], path[4096], *after;
-    if (read_document(text, path, sizeof path))
-        fail_msg("cannot read %s", path);
-    char *first = find_table(text, &after);
-    assert_non_null(first);
-    *after = 0;
-    write_table(table);
-    assert_string_equal(first, table);
+    assert_int_equal(document_compare(&table), 0);
 }
 
 static void test_bounds(void **state)
@@ -141,7 +92,7 @@ static void test_repeats(void **state)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--update") == 0)
-        return update();
+        return document_update(&table);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_bounds),

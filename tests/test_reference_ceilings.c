@@ -12,7 +12,7 @@
 FAMILY(hbm_read)
 FAMILY(hbm_write) FAMILY(hbm_copy) FAMILY(l2_read) FAMILY(smem_read) FAMILY(dsmem_read) FAMILY(wgmma_bf16)
     FAMILY(wgmma_fp8) FAMILY(fma_f32) FAMILY(ex2) FAMILY(cvt_e4m3_f16) FAMILY(cvt_f16_f32) FAMILY(cvt_f32_bf16)
-        FAMILY(mul_bf16) FAMILY(launch)
+        FAMILY(mul_bf16) FAMILY(launch) FAMILY(dequant)
 #undef FAMILY
 
             static const
@@ -22,6 +22,7 @@ FAMILY(hbm_write) FAMILY(hbm_copy) FAMILY(l2_read) FAMILY(smem_read) FAMILY(dsme
         &ridge_family_ceiling_wgmma_bf16,   &ridge_family_ceiling_wgmma_fp8,    &ridge_family_ceiling_fma_f32,
         &ridge_family_ceiling_ex2,          &ridge_family_ceiling_cvt_e4m3_f16, &ridge_family_ceiling_cvt_f16_f32,
         &ridge_family_ceiling_cvt_f32_bf16, &ridge_family_ceiling_mul_bf16,     &ridge_family_ceiling_launch,
+        &ridge_family_ceiling_dequant,
 };
 
 static struct ridge_work work_of(const struct ridge_family *family, const int64_t *dim)
@@ -156,6 +157,26 @@ static void ex2_fixed_points(void **state)
     case_close(&c);
 }
 
+/* Bits of a float, or the mark of a NaN code; codes of the first tokens are the seed's bytes. */
+static void dequantised_tokens(void **state)
+{
+    (void)state;
+    struct family_case c;
+    case_open(&c, &ridge_family_ceiling_dequant, (const int64_t[]){264}, 0, NULL);
+    const uint8_t *code = c.buffer[0];
+    const float *scale = c.buffer[1];
+    int nan = 0;
+    for (int i = 0; i < 512; i++) {
+        nan += (code[i] & 0x7f) == 0x7f;
+        const float value = e4m3_to_f32(code[i]) * scale[i / 128];
+        assert_true(c.ref[0][i] == ((code[i] & 0x7f) == 0x7f ? 0x7fc00000 : f32_bits(value)));
+        assert_true((code[i] & 0x7f) == 0x7f || bf16_to_f32(bf16_from_f32(value)) == value);
+    }
+    assert_true(nan < 32 && scale[0] <= 1 && scale[0] >= 0x1p-8f);
+    case_close(&c);
+    assert_true(work_of(&ridge_family_ceiling_dequant, (const int64_t[]){1000}).cvt_e4m3_f16 == 512000);
+}
+
 static void instruction_counts(void **state)
 {
     (void)state;
@@ -175,7 +196,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_and_references), cmocka_unit_test(checksums),
         cmocka_unit_test(written_values),        cmocka_unit_test(wgmma_products),
-        cmocka_unit_test(ex2_fixed_points),      cmocka_unit_test(instruction_counts),
+        cmocka_unit_test(ex2_fixed_points),      cmocka_unit_test(dequantised_tokens),
+        cmocka_unit_test(instruction_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,46 @@ static __device__ __forceinline__ uint32_t cvt_bf16x2_f32(float low, float high)
     return pair;
 }
 
+/* 9.7.9.22 (cvt), sm_89: two f16 to two e4m3, the same. */
+static __device__ __forceinline__ uint16_t cvt_e4m3x2_f16x2(uint32_t halves)
+{
+    uint16_t pair;
+    asm("cvt.rn.satfinite.e4m3x2.f16x2 %0, %1;" : "=h"(pair) : "r"(halves));
+    return pair;
+}
+
+/* 9.7.3.14 (rcp): 1 / x to one unit in the last place; subnormals are zero. One MUFU. */
+static __device__ __forceinline__ float rcp_approx(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+/* 9.7.9.22 (cvt), sm_80: two f32 to two f16, nearest even, subnormals kept. */
+static __device__ __forceinline__ uint32_t cvt_f16x2_f32(float low, float high)
+{
+    uint32_t pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+    return pair;
+}
+
+/* 9.7.1.13 (max), sm_90: the larger of each pair of unsigned 16-bit halves. */
+static __device__ __forceinline__ uint32_t max_u16x2(uint32_t a, uint32_t b)
+{
+    uint32_t larger;
+    asm("max.u16x2 %0, %1, %2;" : "=r"(larger) : "r"(a), "r"(b));
+    return larger;
+}
+
+/* 9.7.1.12 (min), sm_90. */
+static __device__ __forceinline__ uint32_t min_u16x2(uint32_t a, uint32_t b)
+{
+    uint32_t smaller;
+    asm("min.u16x2 %0, %1, %2;" : "=r"(smaller) : "r"(a), "r"(b));
+    return smaller;
+}
+
 /* 9.7.4.3 (mul), sm_90: two bf16 products, nearest even. */
 static __device__ __forceinline__ uint32_t mul_bf16x2(uint32_t a, uint32_t b)
 {

@@ -37,4 +37,17 @@ PTX_STORE(st_global_through_v4, "st.global.wt.v4.u32")
 #undef PTX_LOAD
 #undef PTX_STORE
 
+/* 8 bytes, 8-byte aligned. */
+static __device__ __forceinline__ uint2 ld_global_v2(const void *pointer)
+{
+    uint2 v;
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(pointer));
+    return v;
+}
+
+static __device__ __forceinline__ void st_global_v2(void *pointer, uint2 v)
+{
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(pointer), "r"(v.x), "r"(v.y) : "memory");
+}
+
 #endif

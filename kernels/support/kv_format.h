@@ -54,46 +54,53 @@ enum kv_scale_rule { KV_SCALE_FORMAT, KV_SCALE_EXACT };
 
 enum { KV_MAX_VALUES = 576 };
 
-RIDGE_INLINE int kv_values(enum kv_format format)
+/* Sizes of a format: constants where the format is one. */
+#ifdef __CUDACC__
+#define KV_SIZE static constexpr __host__ __device__ __forceinline__
+#else
+#define KV_SIZE static inline
+#endif
+
+KV_SIZE int kv_values(enum kv_format format)
 {
     return format == KV_V32 ? 576 : 512;
 }
 
-RIDGE_INLINE int kv_quantised(enum kv_format format)
+KV_SIZE int kv_quantised(enum kv_format format)
 {
     return format == KV_MODEL1 ? 448 : 512;
 }
 
 /* BF16 values behind the quantised ones. */
-RIDGE_INLINE int kv_rope(enum kv_format format)
+KV_SIZE int kv_rope(enum kv_format format)
 {
     return kv_values(format) - kv_quantised(format);
 }
 
 /* Values that share a scale. */
-RIDGE_INLINE int kv_tile(enum kv_format format)
+KV_SIZE int kv_tile(enum kv_format format)
 {
     return format == KV_V32 ? 128 : format == KV_MODEL1 ? 64 : format == KV_V41_FP8 ? 32 : 16;
 }
 
-RIDGE_INLINE int kv_tiles(enum kv_format format)
+KV_SIZE int kv_tiles(enum kv_format format)
 {
     return kv_quantised(format) / kv_tile(format);
 }
 
-RIDGE_INLINE int kv_code_bytes(enum kv_format format)
+KV_SIZE int kv_code_bytes(enum kv_format format)
 {
     return format == KV_V41_FP4 ? 256 : kv_quantised(format);
 }
 
 /* Of one scale. */
-RIDGE_INLINE int kv_scale_bytes(enum kv_format format)
+KV_SIZE int kv_scale_bytes(enum kv_format format)
 {
     return format == KV_V32 ? 4 : 1;
 }
 
 /* Of all of a token, MODEL1's byte of padding included. */
-RIDGE_INLINE int kv_token_bytes(enum kv_format format)
+KV_SIZE int kv_token_bytes(enum kv_format format)
 {
     return format == KV_V32 ? 656 : format == KV_MODEL1 ? 584 : format == KV_V41_FP8 ? 528 : 288;
 }
