@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Setup of every GEMM variant that copies by tensor maps refuses an operand off 16 bytes, by name; nothing runs. */
+#include "bench/registry.h"
+#include "tests/gpu_records.h"
+
+/* Buffers that all of these variants read by tensor copies, and what setup calls them. */
+static const struct {
+    const char *families;
+    int buffer;
+    const char *name;
+} operands[] = {{"gemm_bf16|gemm_fp8_tensor|gemm_fp8_block", 0, "a: address"},
+                {"gemm_bf16|gemm_fp8_tensor|gemm_fp8_block", 1, "b: address"},
+                {"gemm_fp8_block", 2, "scale_a: address"}};
+
+static int refused(const struct ridge_entry *entry, const struct ridge_device *device, char *memory, int buffer,
+                   const char *name)
+{
+    const int64_t dim[RIDGE_MAX_AXES] = {128, 128, 128};
+    char message[256] = "";
+    void *place[RIDGE_MAX_BUFFERS], *state = NULL;
+    for (int i = 0; i < RIDGE_MAX_BUFFERS; i++)
+        place[i] = memory + i * (1 << 20) + (i == buffer ? 8 : 0);
+    struct ridge_call call = {.dim = dim,
+                              .buffer = place,
+                              .workspace = memory,
+                              .stream = device_cuda.stream(),
+                              .device = device,
+                              .error = message,
+                              .error_bytes = sizeof message};
+    const int status = entry->variant->setup(&call, &state);
+    if (status && !state && strstr(message, name) && strstr(message, "8 bytes beyond a multiple of 16"))
+        return 0;
+    printf("FAIL: %s_%s with buffer %d off 16 bytes: setup returns %d, \"%s\"\n", entry->family, entry->label, buffer,
+           status, message);
+    return 1;
+}
+
+int main(void)
+{
+    struct registry registry;
+    struct device_info info;
+    struct timer_quality timer;
+    struct ridge_error err;
+    void *memory;
+    int failed = 0, asked = 0;
+    gpu_required();
+    if (device_cuda.open(&info, &timer, &err) || registry_open(&registry, &err) ||
+        device_cuda.alloc(&memory, (RIDGE_MAX_BUFFERS + 1) << 20, &err)) {
+        printf("FAIL: %s\n", err.text);
+        return 1;
+    }
+    for (int i = 0; i < registry.count; i++)
+        for (size_t j = 0; j < sizeof operands / sizeof *operands; j++) {
+            const struct ridge_entry *entry = registry.entry[i];
+            if (!registry_match(entry, operands[j].families, NULL) || entry->variant->min_cc < 90 ||
+                entry->label[0] == '9' || !entry->variant->setup)
+                continue;
+            asked++;
+            failed += refused(entry, &info.device, memory, operands[j].buffer, operands[j].name);
+        }
+    printf("%d of %d refused\n", asked - failed, asked);
+    return failed || asked == 0;
+}
