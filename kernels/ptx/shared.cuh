@@ -52,6 +52,11 @@ static __device__ __forceinline__ void st_shared_v4(uint32_t address, uint4 v)
                  : "memory");
 }
 
+static __device__ __forceinline__ void st_shared_f32(uint32_t address, float v)
+{
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
+}
+
 /* 9.7.9.23 (mapa): the address, in the cluster's window, of `address` in the shared memory of CTA `rank`. */
 static __device__ __forceinline__ uint32_t cluster_map(uint32_t address, uint32_t rank)
 {

@@ -71,7 +71,8 @@ static int encode_box(const struct ridge_call *call, const struct tensor_map_mat
         return 1;
     const CUresult status = encode(map, element_type(matrix->dtype), (cuuint32_t)tensor->rank, (void *)matrix->address,
                                    tensor->size, tensor->pitch_bytes, tensor->box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                   swizzle_mode(matrix->swizzle_bytes), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                   swizzle_mode(matrix->swizzle_bytes),
+                                   matrix->exact ? CU_TENSOR_MAP_L2_PROMOTION_NONE : CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                                    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     if (status == CUDA_SUCCESS)
         return 0;

@@ -23,6 +23,7 @@ struct tensor_map_matrix {
     int box_columns;        /* at most 256; a multiple of 16 bytes, with a swizzle at most swizzle_bytes */
     int swizzle_bytes;      /* 0 none, 32, 64 or 128: the box then starts at a multiple of 8 x this in shared memory */
     const char *name;       /* for messages; NULL: "matrix" */
+    bool exact;             /* L2 fetches no more than the box: for rows that no other box touches soon */
 };
 
 /* 0, or nonzero with call->error naming matrix, value and rule. Needs a driver, found through the runtime. */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adds up the partial results of requests that were cut. */
+#ifndef RIDGE_MLA_DECODE_COMBINE_CUH
+#define RIDGE_MLA_DECODE_COMBINE_CUH
+
+#include "kernels/mla_decode/mla_decode_split.cuh"
+#include "kernels/ptx/grid.cuh"
+
+constexpr int mla_combine_threads = 256, mla_combine_warps = mla_combine_threads / 32;
+
+/* Which partial results a request has: of parts first .. last; one part: none. */
+struct mla_cut {
+    int request, first, last;
+};
+
+/* blockIdx.x is a request, or, where there are more requests than cuts, the cut between part blockIdx.x and the next.
+ * Of several cuts through one request only the first has it. A whole warp calls. */
+static __device__ __forceinline__ mla_cut mla_cut_of(const mla_problem &problem, int parts)
+{
+    int request = blockIdx.x, before, total;
+    bool mine = true;
+    if (problem.b >= parts) {
+        const mla_range range = mla_range_of(problem, parts, blockIdx.x + 1);
+        request = min(range.request, problem.b - 1);
+        mine = range.request < problem.b;
+    }
+    mla_count_units(problem, request, before, total);
+    const int share = mla_share(total, problem.b, parts), origin = before + mla_overhead;
+    const int blocks = mla_blocks(mla_length(problem, request));
+    mla_cut cut = {request, origin / share, blocks ? (origin + blocks - 1) / share : 0};
+    mine = mine && blocks > 0 && (problem.b < parts || cut.first == (int)blockIdx.x);
+    if (!mine)
+        cut.last = cut.first;
+    return cut;
+}
+
+/* A block has 128 columns, blockIdx.z, of `rows_a_block` rows, and the warps of a row share its parts. */
+static __global__ void __launch_bounds__(mla_combine_threads, 2)
+    mla_combine(mla_problem problem, mla_split split, int rows_a_block)
+{
+    __shared__ float4 value[mla_combine_warps][32];
+    __shared__ float2 max_sum[mla_combine_warps];
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rows = mla_rows_of(problem);
+    const int sharers = mla_combine_warps / rows_a_block, sharer = warp % sharers;
+    const int row = blockIdx.y * rows_a_block + warp / sharers, column = blockIdx.z * 128 + lane * 4;
+    const mla_cut cut = mla_cut_of(problem, split.parts);
+    if (cut.first == cut.last)
+        return;
+    grid_wait();
+    float max = -INFINITY, sum = 0;
+    float4 total = {};
+#pragma unroll 4
+    for (int part = cut.first + sharer; part <= cut.last && row < rows; part += sharers) {
+        const int64_t slot = (int64_t)(2 * part + (part == cut.first)) * rows + row;
+        const float lse = __ldcg(split.part_lse + slot), high = fmaxf(max, lse);
+        const float4 mine = __ldcg((const float4 *)(split.part_out + slot * mla_d_v + column));
+        const float old = max == -INFINITY ? 0 : exp2f(max - high), factor = lse == -INFINITY ? 0 : exp2f(lse - high);
+        max = high;
+        sum = sum * old + factor;
+        total = {total.x * old + mine.x * factor, total.y * old + mine.y * factor, total.z * old + mine.z * factor,
+                 total.w * old + mine.w * factor};
+    }
+    value[warp][lane] = total;
+    if (lane == 0)
+        max_sum[warp] = make_float2(max, sum);
+    __syncthreads();
+    if (sharer > 0 || row >= rows)
+        return;
+    float high = -INFINITY, all = 0;
+    for (int w = warp; w < warp + sharers; w++)
+        high = fmaxf(high, max_sum[w].x);
+    for (int w = warp; w < warp + sharers; w++)
+        all += max_sum[w].x == -INFINITY ? 0 : max_sum[w].y * exp2f(max_sum[w].x - high);
+    total = {};
+    for (int w = warp; w < warp + sharers; w++) {
+        const float factor = max_sum[w].x == -INFINITY ? 0 : exp2f(max_sum[w].x - high) / all;
+        const float4 other = value[w][lane];
+        total = {total.x + factor * other.x, total.y + factor * other.y, total.z + factor * other.z,
+                 total.w + factor * other.w};
+    }
+    mla_store_four(problem, cut.request, row, column, total);
+    if (lane == 0 && blockIdx.z == 0)
+        problem.lse[mla_lse_at(problem, cut.request, row)] =
+            high == -INFINITY ? INFINITY : (high + log2f(all)) * mla_ln2;
+}
+
+/* With `early` the blocks are in place before the kernel in front has ended, and wait for it in grid_wait(). */
+static inline int mla_launch_combine(const struct ridge_call *call, const mla_problem &problem, const mla_split &split,
+                                     bool early)
+{
+    if (split.parts == 1)
+        return 0;
+    const int rows = mla_rows_of(problem), requests = problem.b < split.parts ? problem.b : split.parts - 1;
+    int rows_a_block = mla_combine_warps;
+    while (rows_a_block > 1 && (int64_t)requests * rows / rows_a_block < 2 * call->device->sms)
+        rows_a_block /= 2;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)requests, (unsigned)ridge_ceil_div(rows, rows_a_block), mla_d_v / 128);
+    config.blockDim = dim3(mla_combine_threads);
+    config.stream = ridge_stream(call);
+    config.attrs = &attribute;
+    config.numAttrs = early ? 1 : 0;
+    return ridge_cuda_status(call, cudaLaunchKernelEx(&config, mla_combine, problem, split, rows_a_block), __FILE__,
+                             __LINE__, "launch of the combine");
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk of producer and consumers through the pieces of a part, and what both WGMMA schedules do alike. */
+#ifndef RIDGE_MLA_DECODE_PIECES_CUH
+#define RIDGE_MLA_DECODE_PIECES_CUH
+
+#include "kernels/mla_decode/mla_decode_tile.cuh"
+
+/* Pieces of a part, in the order in which producer and consumers walk them. */
+template <typename function>
+static __device__ __forceinline__ void mla_each_piece(const mla_tile_arguments &arguments, const function &of_piece)
+{
+    const mla_problem &problem = arguments.problem;
+    mla_range range = mla_range_of(problem, arguments.split.parts, blockIdx.y);
+    if (range.request >= problem.b)
+        return;
+    do {
+        const mla_piece piece = mla_piece_of(problem, range, blockIdx.y);
+        if (piece.mine)
+            of_piece(piece);
+    } while (mla_advance(problem, range));
+}
+
+/* Nothing seen so far. */
+static __device__ __forceinline__ void mla_begin_rows(const mla_problem &problem, const mla_piece &piece, int row0,
+                                                      float (&out)[mla_half / 2], mla_row_pair &rows)
+{
+    rows = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
+#pragma unroll
+    for (int i = 0; i < mla_half / 2; i++)
+        out[i] = 0;
+    for (int half = 0; half < 2; half++)
+        rows.visible[half] = mla_visible(problem, piece.length, row0 + mla_row_in_tile(half));
+}
+
+/* Tiles first .. last - 1 of a block, each as soon as it is there. */
+static __device__ __forceinline__ void mla_scores_of_tiles(float (&score)[32], const mla_shared &shared, int block,
+                                                           uint32_t parity, int first, int last, int keep)
+{
+#pragma unroll
+    for (int tile = first; tile < last; tile++) {
+        mbarrier_wait(shared.full(block, tile), parity);
+        wgmma_fence();
+        mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
+                          tile > first ? 1 : keep);
+    }
+}
+
+static __device__ __forceinline__ void mla_release(uint32_t empty)
+{
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        mbarrier_arrive(empty);
+}
+
+static __device__ __forceinline__ void mla_announce(const mla_shared &shared, int warpgroup, const float (&max)[2])
+{
+    if (threadIdx.x % 4 == 0)
+        for (int half = 0; half < 2; half++)
+            st_shared_f32(shared.max(warpgroup, mla_row_in_tile(half)), max[half]);
+}
+
+static __device__ __forceinline__ void mla_announced(const mla_shared &shared, int warpgroup, float (&max)[2])
+{
+    for (int half = 0; half < 2; half++)
+        max[half] = ld_shared_f32(shared.max(warpgroup, mla_row_in_tile(half)));
+}
+
+static __device__ __forceinline__ void mla_factors(float (&factor)[2], const float (&old)[2], const float (&now)[2])
+{
+    for (int half = 0; half < 2; half++)
+        factor[half] = mla_factor(old[half], now[half]);
+}
+
+/* Pages of 32 blocks, one a lane. */
+struct mla_pages {
+    int first, page;
+};
+
+static __device__ __forceinline__ int mla_page_of_block(const mla_problem &problem, mla_pages &pages, int request,
+                                                        int block, int blocks)
+{
+    if (block >= pages.first + 32) {
+        pages.first = block;
+        const int mine = min(block + (int)(threadIdx.x % 32), blocks - 1);
+        pages.page = mla_page(problem, request, mine * mla_block_keys);
+    }
+    return __shfl_sync(~0u, pages.page, block - pages.first);
+}
+
+static __device__ __forceinline__ void mla_produce_q(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                     const mla_piece &piece, uint32_t parity)
+{
+    if (threadIdx.x % 32 == 0) {
+        mbarrier_wait(shared.q_empty(), parity ^ 1);
+        mla_load_q(arguments, shared,
+                   piece.request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows);
+    }
+    __syncwarp();
+}
+
+#endif

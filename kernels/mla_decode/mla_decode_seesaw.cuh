@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seesaw: two blocks of keys under way. Warpgroup 0 makes the scores of block 0, warpgroup 1 those of block 1; each
+ * multiplies its own probabilities with its half of its block's values, and then the other's probabilities with its half
+ * of the other block's. While one is at its exponentials the other's products keep the tensor cores busy.
+ *
+ * Named barriers: 1 the maximum after block 0 is announced, 2 probabilities of block 1 and the maximum after it, 3
+ * probabilities of block 0 under that maximum, 4 all warps of warpgroup 1 (6: 0) have their scores, 5 end of a request.
+ *
+ * staggered: the tensor cores take products first come, first served, so warpgroup 1 queues its scores behind those of
+ * warpgroup 0 (barrier 7), which is then at its exponentials while they run; and keys of the next pair are on their way
+ * to L2 while the memory for them is still in use.
+ */
+#ifndef RIDGE_MLA_DECODE_SEESAW_CUH
+#define RIDGE_MLA_DECODE_SEESAW_CUH
+
+#include "kernels/mla_decode/mla_decode_pieces.cuh"
+#include "kernels/ptx/grid.cuh"
+
+/* What belongs to a pair of blocks. */
+struct mla_pair {
+    int key;      /* first of block 0 */
+    int length;   /* of the request */
+    bool two;     /* there is a block 1 */
+    uint32_t parity[2];
+};
+
+static __device__ __forceinline__ int mla_valid_keys(const mla_pair &pair, int block)
+{
+    return pair.length - pair.key - block * mla_block_keys;
+}
+
+/* In the order in which the producer sends them. queued(): when all products wait for the tensor cores. */
+template <typename function>
+static __device__ __forceinline__ void mla_scores(float (&score)[32], const mla_shared &shared, int block,
+                                                  uint32_t parity, const function &queued)
+{
+    if (block == 0) {
+        mla_scores_of_tiles(score, shared, 0, parity, 0, 9, 0);
+    } else {
+        mla_scores_of_tiles(score, shared, 1, parity, 4, 8, 0);
+        mla_scores_of_tiles(score, shared, 1, parity, 0, 4, 1);
+        mla_scores_of_tiles(score, shared, 1, parity, 8, 9, 1);
+    }
+    wgmma_commit();
+    queued();
+    wgmma_wait<0>();
+    wgmma_settle(score);
+}
+
+/* Warpgroup 0, columns 0 .. 255. */
+template <bool staggered>
+static __device__ __forceinline__ void mla_pair_left(const mla_shared &shared, const mla_pair &pair,
+                                                     float (&out)[mla_half / 2], mla_row_pair &rows)
+{
+    float score[32], factor[2], old[2] = {rows.max[0], rows.max[1]};
+    uint32_t p[4][4];
+    mla_scores(score, shared, 0, pair.parity[0], [&] {
+        if (staggered && pair.two)
+            named_arrive(7, 256);
+    });
+    if (mla_valid_keys(pair, 0) < mla_block_keys)
+        mla_clear_values(shared.keys(0), mla_valid_keys(pair, 0));
+    named_sync(6, 128);
+    mla_mask(score, rows.visible, pair.key);
+    mla_raise(rows.max, score);
+    mla_announce(shared, 0, rows.max);
+    named_arrive(1, 256);
+    mla_factors(factor, old, rows.max);
+    for (int half = 0; half < 2; half++)
+        rows.sum[half] *= factor[half];
+    mla_exponentiate(score, rows.max, rows.sum);
+    mla_round(p, score);
+    mla_scale_rows(out, factor);
+    wgmma_fence();
+    mla_add_values(out, p, shared.keys(0), 0);
+    wgmma_commit();
+
+    if (pair.two) {
+        old[0] = rows.max[0], old[1] = rows.max[1];
+        named_sync(2, 256);
+        mla_announced(shared, 1, rows.max);
+        mla_factors(factor, old, rows.max);
+#pragma unroll
+        for (int i = 0; i < 32; i++)
+            score[i] *= factor[i / 2 % 2];
+        for (int half = 0; half < 2; half++)
+            rows.sum[half] *= factor[half];
+    }
+    uint32_t scaled[4][4];
+    mla_round(scaled, score);
+    mla_store_probabilities(shared.keys(0) + 8 * mla_tile_bytes, scaled);
+    named_arrive(3, 256);
+    wgmma_wait<0>();
+    wgmma_settle(out);
+    mla_release(shared.empty(0, 0));
+    if (pair.two) {
+        mla_scale_rows(out, factor);
+        wgmma_fence();
+        mla_add_values(out, shared.keys(1) + 8 * mla_tile_bytes, shared.keys(1), 0);
+        wgmma_commit();
+        wgmma_wait<0>();
+        wgmma_settle(out);
+        mla_release(shared.empty(1, 0));
+    }
+}
+
+/* Warpgroup 1, columns 256 .. 511. */
+template <bool staggered>
+static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, const mla_pair &pair,
+                                                      float (&out)[mla_half / 2], mla_row_pair &rows)
+{
+    float score[32], factor[2], old[2] = {rows.max[0], rows.max[1]};
+    uint32_t p[4][4];
+    if (pair.two) {
+        if (staggered)
+            named_sync(7, 256);
+        mla_scores(score, shared, 1, pair.parity[1], [] {});
+        if (mla_valid_keys(pair, 1) < mla_block_keys)
+            mla_clear_values(shared.keys(1), mla_valid_keys(pair, 1));
+        named_sync(4, 128);
+        mla_mask(score, rows.visible, pair.key + mla_block_keys);
+    }
+    named_sync(1, 256);
+    mla_announced(shared, 0, rows.max);
+    if (pair.two)
+        mla_raise(rows.max, score);
+    mla_factors(factor, old, rows.max);
+    for (int half = 0; half < 2; half++)
+        rows.sum[half] *= factor[half];
+    if (pair.two) {
+        mla_announce(shared, 1, rows.max);
+        mla_exponentiate(score, rows.max, rows.sum);
+        mla_round(p, score);
+        mla_store_probabilities(shared.keys(1) + 8 * mla_tile_bytes, p);
+        named_arrive(2, 256);
+    }
+    mla_scale_rows(out, factor);
+    if (pair.two) {
+        wgmma_fence();
+        mla_add_values(out, p, shared.keys(1), 1);
+        wgmma_commit();
+    }
+    named_sync(3, 256);
+    wgmma_fence();
+    mla_add_values(out, shared.keys(0) + 8 * mla_tile_bytes, shared.keys(0), 1);
+    wgmma_commit();
+    if (pair.two) {
+        wgmma_wait<1>();
+        mla_release(shared.empty(1, 1));
+    }
+    wgmma_wait<0>();
+    wgmma_settle(out);
+    mla_release(shared.empty(0, 1));
+}
+
+template <bool staggered>
+static __device__ __forceinline__ void mla_consume(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                   int warpgroup)
+{
+    const int row0 = blockIdx.x * mla_tile_rows;
+    uint32_t q_parity = 0;
+    mla_pair pair = {};
+    mla_each_piece(arguments, [&](const mla_piece &piece) {
+        float out[mla_half / 2];
+        mla_row_pair rows;
+        mla_begin_rows(arguments.problem, piece, row0, out, rows);
+        pair.length = piece.length;
+        mbarrier_wait(shared.q_full(), q_parity);
+#pragma unroll 1
+        for (int block = piece.first; block < piece.last; block += 2) {
+            pair.key = block * mla_block_keys;
+            pair.two = block + 1 < piece.last;
+            if (warpgroup == 0)
+                mla_pair_left<staggered>(shared, pair, out, rows);
+            else
+                mla_pair_right<staggered>(shared, pair, out, rows);
+            pair.parity[0] ^= 1;
+            pair.parity[1] ^= pair.two;
+        }
+        mla_finish(arguments, shared, piece, (int)q_parity, row0, warpgroup, out, rows);
+        q_parity ^= 1;
+    });
+}
+
+/* The tiles of a block that warpgroup `reader` reads last: of block 0 the left values for 0, the others for 1; of block 1
+ * the right values for 1, the others for 0, whose last holds the probabilities that the other warpgroup reads. */
+static __device__ __forceinline__ void mla_load_part(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                     int block, int reader, int page, int key, uint32_t parity)
+{
+    if (threadIdx.x % 32 == 0) {
+        mbarrier_wait(shared.empty(block, reader), parity ^ 1);
+        const int first = reader * 4, last = reader == 1 && block == 0 ? 9 : first + 4;
+        for (int tile = first; tile < last; tile++)
+            mla_load_keys(arguments, shared.keys(block), tile, page, key, shared.full(block, tile));
+        if (reader == 0 && block == 1)
+            mla_load_keys(arguments, shared.keys(block), 8, page, key, shared.full(block, 8));
+    }
+    __syncwarp();
+}
+
+/* To L2: the lanes share the tiles of two blocks. */
+static __device__ __forceinline__ void mla_prefetch_keys(const mla_tile_arguments &arguments, int request, int block,
+                                                         int blocks)
+{
+    const int tile = threadIdx.x % 32 % mla_tiles, mine = block + threadIdx.x % 32 / mla_tiles;
+    if (threadIdx.x % 32 >= 2 * mla_tiles || mine >= blocks)
+        return;
+    const int key = mine * mla_block_keys, size = arguments.problem.page_size;
+    tma_prefetch(&arguments.kv, tile * 64, mla_page(arguments.problem, request, key) * size + key % size);
+}
+
+template <bool staggered>
+static __device__ __forceinline__ void mla_produce(const mla_tile_arguments &arguments, const mla_shared &shared)
+{
+    const mla_problem &problem = arguments.problem;
+    uint32_t q_parity = 0, parity[2] = {0, 0};
+    mla_each_piece(arguments, [&](const mla_piece &piece) {
+        mla_pages pages = {-32, 0};
+        mla_produce_q(arguments, shared, piece, q_parity);
+        q_parity ^= 1;
+#pragma unroll 1
+        for (int block = piece.first; block < piece.last; block += 2) {
+            const bool two = block + 1 < piece.last;
+            const int key = block * mla_block_keys;
+            if (staggered)
+                mla_prefetch_keys(arguments, piece.request, block + 2, piece.last);
+            const int page = mla_page_of_block(problem, pages, piece.request, block, piece.last);
+            const int next = two ? mla_page_of_block(problem, pages, piece.request, block + 1, piece.last) : 0;
+            mla_load_part(arguments, shared, 0, 0, page, key, parity[0]);
+            if (two)
+                mla_load_part(arguments, shared, 1, 1, next, key + mla_block_keys, parity[1]);
+            mla_load_part(arguments, shared, 0, 1, page, key, parity[0]);
+            if (two)
+                mla_load_part(arguments, shared, 1, 0, next, key + mla_block_keys, parity[1]);
+            parity[0] ^= 1;
+            parity[1] ^= two;
+        }
+    });
+}
+
+/* blockIdx: tile of rows, part. */
+template <bool staggered>
+static __global__ void __launch_bounds__(mla_threads, 1)
+    mla_seesaw_kernel(const __grid_constant__ mla_tile_arguments arguments)
+{
+    extern __shared__ __align__(1024) char memory[];
+    const mla_shared shared = {shared_address(memory)};
+    if (threadIdx.x == 0)
+        mla_init_barriers(shared);
+    __syncthreads();
+    grid_launch_dependents();
+    const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    if (warpgroup == 2) {
+        registers_give<mla_producer_registers>();
+        if (threadIdx.x / 32 == 8)
+            mla_produce<staggered>(arguments, shared);
+    } else {
+        registers_take<mla_consumer_registers>();
+        mla_consume<staggered>(arguments, shared, warpgroup);
+    }
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work over parts: every part (a CTA for each tile of rows) gets an equal share of all requests' key blocks. A request
+ * stands for its blocks and `mla_overhead` more, what it costs to begin and to end one; on this line of units a part has
+ * [part share, (part + 1) share). A request that is cut leaves a partial result a part, which the combine adds up.
+ *
+ * Each CTA finds its share from the lengths alone. It costs no more than loading it from a table would, and no table can
+ * be stale when a graph is replayed with other lengths.
+ */
+#ifndef RIDGE_MLA_DECODE_SPLIT_CUH
+#define RIDGE_MLA_DECODE_SPLIT_CUH
+
+#include "kernels/mla_decode/mla_decode_gpu.cuh"
+
+#include <math.h>
+
+constexpr int mla_block_keys = 64, mla_overhead = 5;
+
+struct mla_split {
+    int parts;
+    float *part_out; /* [2 parts][rows][512], weighted averages; slot 2 p: of the request that part p continues, */
+    float *part_lse; /* 2 p + 1: of the one that it begins and does not end. [2 parts][rows], base 2 */
+};
+
+static __host__ __device__ __forceinline__ int mla_blocks(int length)
+{
+    return (length + mla_block_keys - 1) / mla_block_keys;
+}
+
+/* Units of a request. */
+static __device__ __forceinline__ int mla_units(const mla_problem &problem, int request)
+{
+    return request < problem.b ? mla_blocks(mla_length(problem, request)) + mla_overhead : 0;
+}
+
+/* Units a part: the average share, or what whole requests of average length need if that is at most a sixteenth more,
+ * so that no request of an even batch is cut for little. */
+static __device__ __forceinline__ int mla_share(int total, int requests, int parts)
+{
+    const int share = (total + parts - 1) / parts, average = (total + requests - 1) / requests;
+    const int whole = (share + average - 1) / average * average;
+    return whole - share <= share / 16 ? whole : share;
+}
+
+static __device__ __forceinline__ int mla_warp_sum(int value)
+{
+    for (int apart = 16; apart > 0; apart /= 2)
+        value += __shfl_xor_sync(~0u, value, apart);
+    return value;
+}
+
+/* Units before `request` and of all; a whole warp calls. */
+static __device__ __forceinline__ void mla_count_units(const mla_problem &problem, int request, int &before, int &total)
+{
+    int mine_before = 0, mine = 0;
+    for (int i = threadIdx.x % 32; i < problem.b; i += 32) {
+        const int units = mla_units(problem, i);
+        mine += units;
+        mine_before += i < request ? units : 0;
+    }
+    before = mla_warp_sum(mine_before);
+    total = mla_warp_sum(mine);
+}
+
+/* A part's place on the line: its units, and the request where they begin, which begins at `start`. */
+struct mla_range {
+    int first, last, request, start;
+};
+
+/* A whole warp calls; uniform results. */
+static __device__ __forceinline__ mla_range mla_range_of(const mla_problem &problem, int parts, int part)
+{
+    const int lane = threadIdx.x % 32;
+    int ignored, total;
+    mla_count_units(problem, 0, ignored, total);
+    const int share = mla_share(total, problem.b, parts);
+    mla_range range = {part * share, min((part + 1) * share, total), problem.b, 0};
+    int start = 0;
+    for (int chunk = 0; chunk < problem.b && range.request == problem.b; chunk += 32) {
+        int end = mla_units(problem, chunk + lane);
+        for (int apart = 1; apart < 32; apart *= 2) {
+            const int other = __shfl_up_sync(~0u, end, apart);
+            end += lane >= apart ? other : 0;
+        }
+        const unsigned reached = __ballot_sync(~0u, start + end > range.first && chunk + lane < problem.b);
+        if (reached) {
+            const int at = __ffs((int)reached) - 1;
+            range.request = chunk + at;
+            range.start = start + (at ? __shfl_sync(~0u, end, at - 1) : 0);
+        }
+        start += __shfl_sync(~0u, end, 31);
+    }
+    return range;
+}
+
+/* Blocks [first, last) of one request are this part's; `whole`: the request's result is made here alone. */
+struct mla_piece {
+    int request, length, first, last, slot;
+    bool whole, mine;
+};
+
+static __device__ __forceinline__ mla_piece mla_piece_of(const mla_problem &problem, const mla_range &range, int part)
+{
+    const int length = mla_length(problem, range.request), blocks = mla_blocks(length);
+    const int origin = range.start + mla_overhead; /* of block 0 */
+    mla_piece piece = {range.request, length, min(max(range.first - origin, 0), blocks),
+                       min(max(range.last - origin, 0), blocks), 2 * part, false, false};
+    piece.first = __shfl_sync(~0u, piece.first, 0); /* uniform, for the compiler too */
+    piece.last = __shfl_sync(~0u, piece.last, 0);
+    piece.slot += piece.first == 0;
+    piece.whole = piece.first == 0 && piece.last == blocks;
+    piece.mine = __shfl_sync(~0u, piece.last > piece.first || (blocks == 0 && range.start >= range.first), 0);
+    return piece;
+}
+
+/* To the next request; false at the end of the part. */
+static __device__ __forceinline__ bool mla_advance(const mla_problem &problem, mla_range &range)
+{
+    range.start += mla_units(problem, range.request);
+    range.request++;
+    return __shfl_sync(~0u, range.start < range.last && range.request < problem.b, 0);
+}
+
+/* The result of one row and 4 columns of it. */
+static __device__ __forceinline__ void mla_store_four(const mla_problem &problem, int request, int row, int column,
+                                                      float4 value)
+{
+    const __nv_bfloat162 low = __floats2bfloat162_rn(value.x, value.y), high = __floats2bfloat162_rn(value.z, value.w);
+    uint2 words;
+    memcpy(&words.x, &low, 4);
+    memcpy(&words.y, &high, 4);
+    *(uint2 *)(problem.out + ((int64_t)request * mla_rows_of(problem) + row) * mla_d_v + column) = words;
+}
+
+static inline size_t mla_split_bytes(const int64_t *dim, int parts)
+{
+    return (size_t)(2 * parts * dim[1] * dim[3]) * (mla_d_v + 1) * sizeof(float);
+}
+
+static inline mla_split mla_split_of(const struct ridge_call *call, int parts)
+{
+    const int64_t rows = call->dim[1] * call->dim[3];
+    float *out = (float *)call->workspace;
+    return {parts, out, out + 2 * parts * rows * mla_d_v};
+}
+
+#endif
