@@ -13,9 +13,9 @@ static int launch(const struct ridge_call *call)
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_06_staggered = {
-    .idea = "the seesaw with its two warpgroups kept out of phase, and keys fetched into L2 a pair of blocks ahead",
+    .idea = "the seesaw with its two warpgroups kept out of phase",
     .source = "",
-    .changes = "scores of block 1 queue behind those of block 0; memory is given back late, but keys then come from L2",
+    .changes = "scores of block 1 queue behind those of block 0 instead of among them",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = mla_tile_unsupported,

@@ -54,16 +54,15 @@ static __device__ __forceinline__ void mla_flash_take(mla_flash_state &state, co
     state.sum = state.sum * factor + p;
 #pragma unroll
     for (int i = 0; i < 8; i++)
-        state.value[i] = make_float2(state.value[i].x * factor + p * k.element[i].x,
-                                     state.value[i].y * factor + p * k.element[i].y);
+        state.value[i] =
+            make_float2(state.value[i].x * factor + p * k.element[i].x, state.value[i].y * factor + p * k.element[i].y);
 }
 
 /* Keys first .. last - 1 of a request, for one row. */
 static __device__ __forceinline__ void mla_flash_keys(mla_flash_state &state, const mla_problem &problem, int request,
                                                       int row, int first, int last)
 {
-    const mla_flash_row q =
-        mla_flash_load(problem.q + ((int64_t)request * mla_rows_of(problem) + row) * mla_d_k);
+    const mla_flash_row q = mla_flash_load(problem.q + ((int64_t)request * mla_rows_of(problem) + row) * mla_d_k);
 #pragma unroll 2
     for (int key = first; key < last; key++)
         mla_flash_take(state, q, mla_flash_load(mla_key(problem, request, key)));
@@ -93,8 +92,8 @@ static __device__ __forceinline__ void mla_flash_store_part(const mla_problem &p
 #pragma unroll
     for (int i = 0; i < 4; i++)
         *(float4 *)(split.part_out + at * mla_d_v + i / 2 * 256 + lane * 8 + i % 2 * 4) =
-            make_float4(state.value[2 * i].x * factor, state.value[2 * i].y * factor,
-                        state.value[2 * i + 1].x * factor, state.value[2 * i + 1].y * factor);
+            make_float4(state.value[2 * i].x * factor, state.value[2 * i].y * factor, state.value[2 * i + 1].x * factor,
+                        state.value[2 * i + 1].y * factor);
     if (lane == 0)
         split.part_lse[at] = state.sum == 0 ? -INFINITY : state.max * mla_scale_log2 + log2f(state.sum);
 }

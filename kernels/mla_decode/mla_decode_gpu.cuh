@@ -61,13 +61,13 @@ static __device__ __forceinline__ int mla_page(const mla_problem &problem, int r
     return (unsigned)page < (unsigned)problem.pages ? page : problem.pages;
 }
 
-/* Row of the cache, 576 elements each, that holds a key below the request's length; NULL for a page that is not there. */
+/* Row of the cache, 576 elements each, that holds a key below the request's length; NULL for a page that is not there.
+ */
 static __device__ __forceinline__ const __nv_bfloat16 *mla_key(const mla_problem &problem, int request, int key)
 {
     const int page = mla_page(problem, request, key);
-    return page < problem.pages
-               ? problem.kv + ((int64_t)page * problem.page_size + key % problem.page_size) * mla_d_k
-               : NULL;
+    return page < problem.pages ? problem.kv + ((int64_t)page * problem.page_size + key % problem.page_size) * mla_d_k
+                                : NULL;
 }
 
 static __device__ __forceinline__ int64_t mla_lse_at(const mla_problem &problem, int request, int row)

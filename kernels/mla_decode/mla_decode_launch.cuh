@@ -32,7 +32,8 @@ static inline size_t mla_tile_workspace_bytes(const int64_t *dim, const struct r
     return mla_split_bytes(dim, mla_tile_parts(dim, device));
 }
 
-/* Whole tiles of 64 rows and whole blocks of 64 keys are multiplied; lengths are s_k. Every tile of rows reads all keys. */
+/* Whole tiles of 64 rows and whole blocks of 64 keys are multiplied; lengths are s_k. Every tile of rows reads all
+ * keys. */
 static inline void mla_tile_issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
 {
     const double tiles = (double)dim[0] * mla_row_tiles(dim);
@@ -48,8 +49,8 @@ static inline int mla_encode(const struct ridge_call *call, int q_rows, mla_tile
     const mla_problem &problem = arguments->problem;
     const int64_t rows = (int64_t)problem.b * mla_rows_of(problem), keys = (int64_t)problem.pages * problem.page_size;
     const struct tensor_map_matrix q = {RIDGE_BF16, problem.q, rows, mla_d_k, mla_d_k, q_rows, 64, 128, "q", false};
-    const struct tensor_map_matrix kv = {RIDGE_BF16, problem.kv, keys, mla_d_k, mla_d_k, mla_block_keys, 64, 128,
-                                        "kv",     true};
+    const struct tensor_map_matrix kv = {RIDGE_BF16,     problem.kv, keys, mla_d_k, mla_d_k,
+                                         mla_block_keys, 64,         128,  "kv",    true};
     return tensor_map_encode(call, &q, &arguments->q) || tensor_map_encode(call, &kv, &arguments->kv);
 }
 

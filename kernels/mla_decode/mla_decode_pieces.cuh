@@ -92,8 +92,7 @@ static __device__ __forceinline__ void mla_produce_q(const mla_tile_arguments &a
 {
     if (threadIdx.x % 32 == 0) {
         mbarrier_wait(shared.q_empty(), parity ^ 1);
-        mla_load_q(arguments, shared,
-                   piece.request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows);
+        mla_load_q(arguments, shared, piece.request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows);
     }
     __syncwarp();
 }

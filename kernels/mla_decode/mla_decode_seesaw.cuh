@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The seesaw: two blocks of keys under way. Warpgroup 0 makes the scores of block 0, warpgroup 1 those of block 1; each
- * multiplies its own probabilities with its half of its block's values, and then the other's probabilities with its half
- * of the other block's. While one is at its exponentials the other's products keep the tensor cores busy.
+ * multiplies its own probabilities with its half of its block's values, and then the other's probabilities with its
+ * half of the other block's. While one is at its exponentials the other's products keep the tensor cores busy.
  *
  * Named barriers: 1 the maximum after block 0 is announced, 2 probabilities of block 1 and the maximum after it, 3
  * probabilities of block 0 under that maximum, 4 all warps of warpgroup 1 (6: 0) have their scores, 5 end of a request.
  *
  * staggered: the tensor cores take products first come, first served, so warpgroup 1 queues its scores behind those of
- * warpgroup 0 (barrier 7), which is then at its exponentials while they run; and keys of the next pair are on their way
- * to L2 while the memory for them is still in use.
+ * warpgroup 0 (barrier 7), which is then at its exponentials while they run.
  */
 #ifndef RIDGE_MLA_DECODE_SEESAW_CUH
 #define RIDGE_MLA_DECODE_SEESAW_CUH
@@ -19,9 +18,9 @@
 
 /* What belongs to a pair of blocks. */
 struct mla_pair {
-    int key;      /* first of block 0 */
-    int length;   /* of the request */
-    bool two;     /* there is a block 1 */
+    int key;    /* first of block 0 */
+    int length; /* of the request */
+    bool two;   /* there is a block 1 */
     uint32_t parity[2];
 };
 
@@ -183,8 +182,8 @@ static __device__ __forceinline__ void mla_consume(const mla_tile_arguments &arg
     });
 }
 
-/* The tiles of a block that warpgroup `reader` reads last: of block 0 the left values for 0, the others for 1; of block 1
- * the right values for 1, the others for 0, whose last holds the probabilities that the other warpgroup reads. */
+/* The tiles of a block that warpgroup `reader` reads last: of block 0 the left values for 0, the others for 1; of block
+ * 1 the right values for 1, the others for 0, whose last holds the probabilities that the other warpgroup reads. */
 static __device__ __forceinline__ void mla_load_part(const mla_tile_arguments &arguments, const mla_shared &shared,
                                                      int block, int reader, int page, int key, uint32_t parity)
 {
@@ -199,18 +198,6 @@ static __device__ __forceinline__ void mla_load_part(const mla_tile_arguments &a
     __syncwarp();
 }
 
-/* To L2: the lanes share the tiles of two blocks. */
-static __device__ __forceinline__ void mla_prefetch_keys(const mla_tile_arguments &arguments, int request, int block,
-                                                         int blocks)
-{
-    const int tile = threadIdx.x % 32 % mla_tiles, mine = block + threadIdx.x % 32 / mla_tiles;
-    if (threadIdx.x % 32 >= 2 * mla_tiles || mine >= blocks)
-        return;
-    const int key = mine * mla_block_keys, size = arguments.problem.page_size;
-    tma_prefetch(&arguments.kv, tile * 64, mla_page(arguments.problem, request, key) * size + key % size);
-}
-
-template <bool staggered>
 static __device__ __forceinline__ void mla_produce(const mla_tile_arguments &arguments, const mla_shared &shared)
 {
     const mla_problem &problem = arguments.problem;
@@ -223,8 +210,6 @@ static __device__ __forceinline__ void mla_produce(const mla_tile_arguments &arg
         for (int block = piece.first; block < piece.last; block += 2) {
             const bool two = block + 1 < piece.last;
             const int key = block * mla_block_keys;
-            if (staggered)
-                mla_prefetch_keys(arguments, piece.request, block + 2, piece.last);
             const int page = mla_page_of_block(problem, pages, piece.request, block, piece.last);
             const int next = two ? mla_page_of_block(problem, pages, piece.request, block + 1, piece.last) : 0;
             mla_load_part(arguments, shared, 0, 0, page, key, parity[0]);
@@ -254,7 +239,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     if (warpgroup == 2) {
         registers_give<mla_producer_registers>();
         if (threadIdx.x / 32 == 8)
-            mla_produce<staggered>(arguments, shared);
+            mla_produce(arguments, shared);
     } else {
         registers_take<mla_consumer_registers>();
         mla_consume<staggered>(arguments, shared, warpgroup);

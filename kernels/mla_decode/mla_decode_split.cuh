@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work over parts: every part (a CTA for each tile of rows) gets an equal share of all requests' key blocks. A request
- * stands for its blocks and `mla_overhead` more, what it costs to begin and to end one; on this line of units a part has
- * [part share, (part + 1) share). A request that is cut leaves a partial result a part, which the combine adds up.
+ * stands for its blocks and `mla_overhead` more, what it costs to begin and to end one; on this line of units a part
+ * has [part share, (part + 1) share). A request that is cut leaves a partial result a part, which the combine adds up.
  *
- * Each CTA finds its share from the lengths alone. It costs no more than loading it from a table would, and no table can
- * be stale when a graph is replayed with other lengths.
+ * Each CTA finds its share from the lengths alone. It costs no more than loading it from a table would, and no table
+ * can be stale when a graph is replayed with other lengths.
  */
 #ifndef RIDGE_MLA_DECODE_SPLIT_CUH
 #define RIDGE_MLA_DECODE_SPLIT_CUH
@@ -103,8 +103,13 @@ static __device__ __forceinline__ mla_piece mla_piece_of(const mla_problem &prob
 {
     const int length = mla_length(problem, range.request), blocks = mla_blocks(length);
     const int origin = range.start + mla_overhead; /* of block 0 */
-    mla_piece piece = {range.request, length, min(max(range.first - origin, 0), blocks),
-                       min(max(range.last - origin, 0), blocks), 2 * part, false, false};
+    mla_piece piece = {range.request,
+                       length,
+                       min(max(range.first - origin, 0), blocks),
+                       min(max(range.last - origin, 0), blocks),
+                       2 * part,
+                       false,
+                       false};
     piece.first = __shfl_sync(~0u, piece.first, 0); /* uniform, for the compiler too */
     piece.last = __shfl_sync(~0u, piece.last, 0);
     piece.slot += piece.first == 0;

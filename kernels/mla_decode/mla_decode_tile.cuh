@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building blocks of the WGMMA kernels with 64 query rows a CTA. Shared memory holds Q and two blocks of 64 keys, each as
- * nine tiles of 64 rows x 64 columns (128 bytes a row, swizzled); values are the first eight tiles of a block of keys.
- * Two consumer warpgroups and one producer warp: warpgroup 0 owns columns 0 .. 255 of the output (tiles 0 to 3), warpgroup
- * 1 the others (tiles 4 to 7). When a block's scores are there, its last tile, which holds no values, takes its
- * probabilities.
+ * Building blocks of the WGMMA kernels with 64 query rows a CTA. Shared memory holds Q and two blocks of 64 keys, each
+ * as nine tiles of 64 rows x 64 columns (128 bytes a row, swizzled); values are the first eight tiles of a block of
+ * keys. Two consumer warpgroups and one producer warp: warpgroup 0 owns columns 0 .. 255 of the output (tiles 0 to 3),
+ * warpgroup 1 the others (tiles 4 to 7). When a block's scores are there, its last tile, which holds no values, takes
+ * its probabilities.
  */
 #ifndef RIDGE_MLA_DECODE_TILE_CUH
 #define RIDGE_MLA_DECODE_TILE_CUH
@@ -252,12 +252,13 @@ static __device__ __forceinline__ void mla_store_whole(const mla_problem &proble
                     word[0], word[1], word[2], word[3]);
     }
     __syncwarp();
-    __nv_bfloat16 *dst = problem.out + ((int64_t)request * mla_rows_of(problem) + row0) * mla_d_v + warpgroup * mla_half;
+    __nv_bfloat16 *dst =
+        problem.out + ((int64_t)request * mla_rows_of(problem) + row0) * mla_d_v + warpgroup * mla_half;
     for (int i = 0; i < 16; i++)
         if (warp_row + i < rows)
-            st_global_v4(dst + (int64_t)(warp_row + i) * mla_d_v + lane * 8,
-                         ld_shared_volatile_v4(half + lane / 8 * mla_tile_bytes +
-                                               swizzle_128(warp_row + i, lane % 8 * 16)));
+            st_global_v4(
+                dst + (int64_t)(warp_row + i) * mla_d_v + lane * 8,
+                ld_shared_volatile_v4(half + lane / 8 * mla_tile_bytes + swizzle_128(warp_row + i, lane % 8 * 16)));
 }
 
 static __device__ __forceinline__ void mla_store_part(const mla_problem &problem, const mla_split &split,

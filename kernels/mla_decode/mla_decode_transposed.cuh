@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transposed products for few rows: S^T = K Q^T puts 64 keys on wgmma's M side and the `heads` rows on its N side, so
- * that no row is padding beyond eight; O^T = V^T P^T reads V^T from the block of keys where it lies, as an MN-major operand.
+ * that no row is padding beyond eight; O^T = V^T P^T reads V^T from the block of keys where it lies, as an MN-major
+ * operand.
  *
  * Each of two consumer warpgroups has every other block for itself, with sums of its own for all 512 columns; they meet
- * only at the end of a piece. Shared memory: two blocks of keys, Q, probabilities and maxima of each warpgroup, what they
- * exchange at the end, barriers.
+ * only at the end of a piece. Shared memory: two blocks of keys, Q, probabilities and maxima of each warpgroup, what
+ * they exchange at the end, barriers.
  */
 #ifndef RIDGE_MLA_DECODE_TRANSPOSED_CUH
 #define RIDGE_MLA_DECODE_TRANSPOSED_CUH
@@ -14,8 +15,8 @@
 
 template <int heads> struct mla_transposed {
     static constexpr int q_tile_bytes = heads * 128, q_bytes = mla_tiles * q_tile_bytes;
-    static constexpr int sums = heads / 2;    /* accumulators a thread of a 64 x heads tile */
-    static constexpr int own = heads / 4;     /* columns of it that the thread has: heads lane % 4 * 2 and the next of 8 */
+    static constexpr int sums = heads / 2; /* accumulators a thread of a 64 x heads tile */
+    static constexpr int own = heads / 4;  /* columns of it that the thread has: heads lane % 4 * 2 and the next of 8 */
     static constexpr int value_tiles = mla_d_v / 64;
     static constexpr int q = 2 * mla_block_bytes, p = q + q_bytes, warp_max = p + 2 * heads * 128;
     static constexpr int warp_sum = warp_max + 2 * 4 * heads * 4, totals = warp_sum + 2 * 4 * heads * 4;
@@ -252,9 +253,9 @@ static __device__ __forceinline__ void mla_transposed_merge(mla_transposed_state
 
 /* Columns column0 .. + 63 of every row of the piece. */
 template <int heads>
-static __device__ __forceinline__ void
-mla_transposed_store(const mla_tile_arguments &arguments, const mla_piece &piece, int row0,
-                     const mla_transposed_state<heads> &state, const float (&value)[heads / 2], int column0)
+static __device__ __forceinline__ void mla_transposed_store(const mla_tile_arguments &arguments, const mla_piece &piece,
+                                                            int row0, const mla_transposed_state<heads> &state,
+                                                            const float (&value)[heads / 2], int column0)
 {
     const mla_problem &problem = arguments.problem;
     const int rows = mla_rows_of(problem);
@@ -312,7 +313,7 @@ static __device__ __forceinline__ void mla_transposed_consume(const mla_tile_arg
                                         block * mla_block_keys);
         mla_release(base + memory::q_empty);
         mla_transposed_totals<heads>(state, base, warpgroup, factor);
-        mla_transposed_merge<heads>(state, base, warpgroup, factor, [&](const float (&value)[heads / 2], int column0) {
+        mla_transposed_merge<heads>(state, base, warpgroup, factor, [&](const float(&value)[heads / 2], int column0) {
             mla_transposed_store<heads>(arguments, piece, row0, state, value, column0);
         });
         if (warpgroup == 0 && threadIdx.x < 4)
@@ -356,7 +357,8 @@ static __device__ __forceinline__ void mla_transposed_produce(const mla_tile_arg
         for (int block = piece.first; block < piece.last; block++) {
             const int stage = block - piece.first & 1;
             const int page = mla_page_of_block(problem, pages, piece.request, block, piece.last);
-            mla_transposed_load<heads>(arguments, base, stage, page, block * mla_block_keys, stage ? parity[1] : parity[0]);
+            mla_transposed_load<heads>(arguments, base, stage, page, block * mla_block_keys,
+                                       stage ? parity[1] : parity[0]);
             parity[0] ^= !stage;
             parity[1] ^= stage;
         }

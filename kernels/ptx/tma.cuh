@@ -23,12 +23,6 @@ static __device__ __forceinline__ void tma_load(uint32_t shared, const void *map
                  : "memory");
 }
 
-/* 9.7.9.25.5.3 (cp.async.bulk.prefetch.tensor): the box to L2. */
-static __device__ __forceinline__ void tma_prefetch(const void *map, int column, int row)
-{
-    asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global [%0, {%1, %2}];" ::"l"(map), "r"(column), "r"(row) : "memory");
-}
-
 /* The same to the CTAs of the cluster whose rank's bit is set in `ctas`: to the same offset in each, counting on the
  * barrier at the same offset in each. */
 static __device__ __forceinline__ void tma_load_multicast(uint32_t shared, const void *map, int column, int row,
