@@ -41,12 +41,12 @@ static double count_out(const int64_t *dim)
 
 static const struct ridge_shape shapes[] = {
     {"decode-128x4096", RIDGE_STANDARD, RIDGE_CUDA, {128, 1, 4096, 128, 64}},
-    {"mtp-128x4096", RIDGE_STANDARD, RIDGE_CUDA, {128, 2, 4096, 128, 64}},
-    {"h64-128x8192", RIDGE_STANDARD, RIDGE_CUDA, {128, 1, 8192, 64, 64}},
-    {"h16-128x4096", RIDGE_STANDARD, RIDGE_CUDA, {128, 1, 4096, 16, 64}},
+    {"mtp-128x4096", RIDGE_FULL, RIDGE_CUDA, {128, 2, 4096, 128, 64}},
+    {"h64-128x8192", RIDGE_FULL, RIDGE_CUDA, {128, 1, 8192, 64, 64}},
+    {"h16-128x4096", RIDGE_FULL, RIDGE_CUDA, {128, 1, 4096, 16, 64}},
     {"h16-16x65536", RIDGE_STANDARD, RIDGE_CUDA, {16, 1, 65536, 16, 64}},
-    {"single-131072", RIDGE_STANDARD, RIDGE_CUDA, {1, 1, 131072, 128, 64}},
-    {"h16-single-131072", RIDGE_STANDARD, RIDGE_CUDA, {1, 1, 131072, 16, 64}},
+    {"single-131072", RIDGE_FULL, RIDGE_CUDA, {1, 1, 131072, 128, 64}},
+    {"h16-single-131072", RIDGE_FULL, RIDGE_CUDA, {1, 1, 131072, 16, 64}},
     {"h16-32x65536", RIDGE_FULL, RIDGE_CUDA, {32, 1, 65536, 16, 64}},
     {"mtp-132x32768", RIDGE_FULL, RIDGE_CUDA, {132, 2, 32768, 128, 64}},
     {"decode-1x512", RIDGE_QUICK, RIDGE_HOST, {1, 1, 512, 4, 64}},
