@@ -15,11 +15,19 @@
 #include "reports/format.h"
 #include "reports/grid.h"
 
-enum { MAX_PLANS = 256 };
+enum { MAX_PLANS = 256, MAX_VARIANTS = 64 };
 
 struct tune_options {
     struct session_options session;
     const char *json;
+};
+
+/* Regrets of a variant. */
+struct tally {
+    const struct ridge_entry *entry;
+    int shapes;
+    double log_sum, worst;
+    char worst_shape[256];
 };
 
 struct tune {
@@ -27,9 +35,8 @@ struct tune {
     struct plan plan;
     struct record_writer writer;
     bool writing;
-    int tuned, failed; /* variants and shapes; plans whose check failed */
-    double log_sum, worst;
-    char worst_name[320];
+    struct tally tally[MAX_VARIANTS];
+    int variants, failed; /* failed: plans whose check did */
 };
 
 /* The plans of a variant on a shape and their records; plan 0 is what the variant takes by itself. */
@@ -141,14 +148,19 @@ static int print_candidates(const struct candidates *c, struct ridge_error *err)
 
 static void count_regret(struct tune *t, const struct step *step, double ratio)
 {
-    t->tuned++;
-    t->log_sum += log(ratio);
-    if (t->tuned > 1 && ratio <= t->worst)
+    int i = 0;
+    while (i < t->variants && t->tally[i].entry != step->entry)
+        i++;
+    if (i == MAX_VARIANTS)
         return;
-    char shape[256];
-    shape_name(step->entry->problem, step->dim, shape, sizeof shape);
-    t->worst = ratio;
-    snprintf(t->worst_name, sizeof t->worst_name, "%s %s", step->entry->label, shape);
+    if (i == t->variants)
+        t->tally[t->variants++] = (struct tally){.entry = step->entry};
+    struct tally *tally = &t->tally[i];
+    tally->log_sum += log(ratio);
+    if (tally->shapes++ && ratio <= tally->worst)
+        return;
+    tally->worst = ratio;
+    shape_name(step->entry->problem, step->dim, tally->worst_shape, sizeof tally->worst_shape);
 }
 
 /* The fastest of many was also the luckiest: it and the variant's choice are timed again, one after the other. */
@@ -255,9 +267,12 @@ static int finish(const struct tune *t, struct ridge_error *err)
 {
     if (session_interrupted())
         return ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted");
-    if (t->tuned)
-        printf("regret over %d: geometric mean %.1f %%, worst %.1f %% (%s)\n", t->tuned,
-               (exp(t->log_sum / t->tuned) - 1) * 100, (t->worst - 1) * 100, t->worst_name);
+    for (int i = 0; i < t->variants; i++) {
+        const struct tally *tally = &t->tally[i];
+        printf("regret of %s_%s over %d shape%s: geometric mean %.1f %%, worst %.1f %% (%s)\n", tally->entry->family,
+               tally->entry->label, tally->shapes, tally->shapes > 1 ? "s" : "",
+               (exp(tally->log_sum / tally->shapes) - 1) * 100, (tally->worst - 1) * 100, tally->worst_shape);
+    }
     if (t->failed)
         return ridge_fail(err, RIDGE_REGRESSION, "%d runs failed their check", t->failed);
     return RIDGE_OK;
