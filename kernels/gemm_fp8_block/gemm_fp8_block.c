@@ -12,7 +12,9 @@ static double count_scale_b(const int64_t *dim)
     return (double)gemm_fp8_block_count(dim[GEMM_K]) * (double)gemm_fp8_block_count(dim[GEMM_N]);
 }
 
-static const struct ridge_shape shapes[] = {GEMM_FP8_SHAPES};
+/* The last two are what gemm_grouped_contiguous is held against: as many rows as its groups have together. */
+static const struct ridge_shape shapes[] = {GEMM_FP8_SHAPES, GEMM_LAYER("prefill32768", 32768, 4096, 7168),
+                                            GEMM_LAYER("prefill32768", 32768, 7168, 2048)};
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {GEMM_FP8_CHECK_DIMS};
 
 /* The padding of scale_a is NaN: it must not reach a result. */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/gemm_grouped_contiguous/gemm_grouped_contiguous.cuh"
+#include "kernels/gemm_grouped_contiguous/gemm_grouped_contiguous.h"
+#include "kernels/gemm_grouped_contiguous/gemm_grouped_plan.cuh"
+
+#define TILES(X) X(2, 2, 128, 1) X(2, 1, 192, 3) X(2, 1, 144, 1)
+
+#define COMPILED(...) gemm_grouped_compile<gemm_grouped_tile<__VA_ARGS__>, gemm_grouped_contiguous, false>(),
+static const struct gemm_grouped_compiled compiled[] = {TILES(COMPILED)};
+static const struct gemm_grouped_table table = {compiled, sizeof compiled / sizeof *compiled, 2, false};
+
+static int setup(struct ridge_call *call, void **state)
+{
+    return gemm_grouped_setup(call, &table, state);
+}
+
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    gemm_grouped_issue(&table, dim, device, contiguous_passes, work);
+}
+
+extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_03_multicast = {
+    .idea = "clusters of two CTAs side by side along n share A by TMA multicast; the tile fits the shape",
+    .source = "",
+    .changes = "against 02: L2 is read once for two CTAs, which have the same rows and so the same passes",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .unsupported = gemm_grouped_unsupported,
+    .issued = issued,
+    .setup = setup,
+    .teardown = free,
+    .describe = gemm_grouped_describe,
+    .launch = gemm_grouped_launch,
+    .kernel = (const void *)gemm_grouped<gemm_grouped_tile<2, 2, 128, 1>, gemm_grouped_contiguous, false>,
+};

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/gemm_grouped_masked/gemm_grouped_masked.cuh"
+#include "kernels/gemm_grouped_contiguous/gemm_grouped_plan.cuh"
+
+#define TILES(X) X(2, 2, 128, 1)
+
+#define COMPILED(...) gemm_grouped_compile<gemm_grouped_tile<__VA_ARGS__>, gemm_grouped_masked, false>(),
+static const struct gemm_grouped_compiled compiled[] = {TILES(COMPILED)};
+static const struct gemm_grouped_table table = {compiled, sizeof compiled / sizeof *compiled, 1, true};
+
+static int setup(struct ridge_call *call, void **state)
+{
+    return gemm_grouped_setup(call, &table, state);
+}
+
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    gemm_grouped_issue(&table, dim, device, masked_passes, work);
+}
+
+extern "C" const struct ridge_variant ridge_variant_gemm_grouped_masked_02_tiles = {
+    .idea = "WGMMA on 256 x 128 tiles of a persistent grid; the producer counts the tiles of all groups through",
+    .source = "DeepGEMM, m_grouped_fp8_gemm_nt_masked",
+    .changes = "tiles of the dense kernel; a prefix sum over valid rows finds the group of a tile",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .unsupported = gemm_grouped_unsupported,
+    .issued = issued,
+    .setup = setup,
+    .teardown = free,
+    .describe = gemm_grouped_describe,
+    .launch = gemm_grouped_launch,
+    .kernel = (const void *)gemm_grouped<gemm_grouped_tile<2, 2, 128, 1>, gemm_grouped_masked, false>,
+};
