@@ -96,7 +96,7 @@ struct gemm_fp8_block_b {
 
 /* `last_block` is the last row of scale_b. */
 template <typename tile>
-static __device__ __forceinline__ gemm_fp8_block_b gemm_fp8_block_b_of(const float *scale_b, int last_block, int blocks,
+static __device__ __forceinline__ gemm_fp8_block_b gemm_fp8_block_b_at(const float *scale_b, int last_block, int blocks,
                                                                        int column0)
 {
     const int first = column0 / 128, last = (column0 + tile::columns - 1) / 128;
@@ -106,6 +106,13 @@ static __device__ __forceinline__ gemm_fp8_block_b gemm_fp8_block_b_of(const flo
     return {{first_row, now, 0},
             {last_row, tile::groups > 1 ? gemm_fp8_block_lane(last_row, 0, blocks) : now, 0},
             (128 - column0 % 128) / tile::group_columns};
+}
+
+template <typename tile>
+static __device__ __forceinline__ gemm_fp8_block_b
+gemm_fp8_block_b_of(const gemm_fp8_block_cluster_arguments &arguments, int column0)
+{
+    return gemm_fp8_block_b_at<tile>(arguments.scale_b, arguments.last_block_n, arguments.cluster.gemm.blocks, column0);
 }
 
 /* A consumer's place in the ring and what it needs of a stage. */
@@ -213,8 +220,7 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_cluster(const gemm
     gemm_fp8_block_turns<ordered>::begin(warpgroup);
     for (int index = part.cluster; index < tile_count(gemm.order); index += part.clusters) {
         const gemm_fp8_corner corner = gemm_fp8_corner_of<tile>(arguments.cluster, tile_at(gemm.order, index), part);
-        gemm_fp8_block_b b =
-            gemm_fp8_block_b_of<tile>(arguments.scale_b, arguments.last_block_n, gemm.blocks, corner.column);
+        gemm_fp8_block_b b = gemm_fp8_block_b_of<tile>(arguments, corner.column);
         gemm_fp8_block_multiply<tile, ordered, true>(total, sum, reader, b, 0, gemm.blocks, warpgroup, store_done);
 #pragma unroll 1
         for (int i = 1; i < gemm.blocks; i++)

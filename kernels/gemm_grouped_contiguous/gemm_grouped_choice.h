@@ -20,34 +20,95 @@ static inline void gemm_grouped_dense(const struct gemm_grouped_extent *extent, 
     dim[2] = (extent->k + 1) / 2;
 }
 
-/* CTAs of a cluster, at most `widest`, stand side by side along n: they share A whatever group it belongs to. */
+/* A plan as gemm_choice.h reads it. NULL, or the rule that it breaks. The CTAs of a cluster, at most `widest`, stand
+ * side by side along n: they share A whatever group it belongs to. */
+static inline const char *gemm_grouped_plan_read(const char *text, const struct gemm_built *built, int count,
+                                                 int widest, const struct ridge_device *device,
+                                                 struct gemm_choice *choice)
+{
+    const char *rule = gemm_plan_read(text, built, count, device, choice);
+    if (rule)
+        return rule;
+    if (choice->cluster_rows > 1)
+        return "the rows of a cluster may be of different groups, so it has one row of CTAs";
+    return choice->cluster_columns > widest ? "the cluster has more CTAs than this variant allows" : NULL;
+}
+
+/* For setup: nonzero, with call->error, where device->plan is no plan for these tiles. */
+static inline int gemm_grouped_refused(const struct ridge_call *call, const struct gemm_built *built, int count,
+                                       int widest)
+{
+    struct gemm_choice choice;
+    const char *plan = call->device->plan, *rule;
+    if (gemm_plan_refused(call, built, count))
+        return 1;
+    rule = plan ? gemm_grouped_plan_read(plan, built, count, widest, call->device, &choice) : NULL;
+    if (rule)
+        snprintf(call->error, call->error_bytes, "plan %.63s: %s", plan, rule);
+    return rule != NULL;
+}
+
+/* What a choice of tile and cluster leaves open. */
+static inline void gemm_grouped_complete(const struct gemm_built *built, const struct gemm_grouped_extent *extent,
+                                         const struct ridge_device *device, struct gemm_choice *choice)
+{
+    int64_t dim[RIDGE_MAX_AXES];
+    gemm_grouped_dense(extent, built[choice->tile].rows, 1, dim);
+    gemm_complete(built, dim, device, choice);
+}
+
+/* The tile and cluster of least estimate. */
+static inline struct gemm_choice gemm_grouped_fastest(const struct gemm_built *built, int count, int widest,
+                                                      const struct gemm_grouped_extent *extent,
+                                                      const struct ridge_device *device)
+{
+    struct gemm_choice best = {.tile = -1};
+    int64_t dim[RIDGE_MAX_AXES];
+    for (int i = 0; i < count; i++)
+        for (int columns = 1; columns <= widest; columns++) {
+            struct gemm_choice choice = {.tile = i, .cluster_rows = 1, .cluster_columns = columns};
+            if (!gemm_sliceable(&built[i], 1, columns))
+                continue;
+            gemm_grouped_dense(extent, built[i].rows, extent->groups, dim);
+            choice.clocks = gemm_estimate(&built[i], &choice, dim, device);
+            if (best.tile < 0 || choice.clocks < best.clocks)
+                best = choice;
+        }
+    return best;
+}
+
+/* What device->plan says, if it is one (gemm_grouped_refused), else the heuristic's choice. */
 static inline struct gemm_choice gemm_grouped_choose(const struct gemm_built *built, int count, int widest,
                                                      const struct gemm_grouped_extent *extent,
                                                      const struct ridge_device *device)
 {
-    struct gemm_choice best = {0};
-    int64_t dim[RIDGE_MAX_AXES];
-    if (!gemm_choice_forced(built, count, &best) || best.cluster_rows != 1 || best.cluster_columns > widest) {
-        best.clocks = -1;
-        for (int i = 0; i < count; i++)
-            for (int columns = 1; columns <= widest; columns++) {
-                struct gemm_choice choice = {.tile = i, .cluster_rows = 1, .cluster_columns = columns};
-                if (!gemm_sliceable(&built[i], 1, columns))
-                    continue;
-                gemm_grouped_dense(extent, built[i].rows, extent->groups, dim);
-                choice.clocks = gemm_estimate(&built[i], &choice, dim, device);
-                if (best.clocks < 0 || choice.clocks < best.clocks)
-                    best = choice;
-            }
+    struct gemm_choice choice;
+    const char *plan = device->plan ? device->plan : getenv("RIDGE_GEMM_PLAN");
+    if (!plan || gemm_grouped_plan_read(plan, built, count, widest, device, &choice))
+        choice = gemm_grouped_fastest(built, count, widest, extent, device);
+    gemm_grouped_complete(built, extent, device, &choice);
+    return choice;
+}
+
+/* ridge_variant.plans: the heuristic's choice, then every tile in every cluster. */
+static inline int gemm_grouped_plans(const struct gemm_built *built, int count, int widest,
+                                     const struct gemm_grouped_extent *extent, const struct ridge_device *device,
+                                     char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    struct gemm_choice choice = gemm_grouped_fastest(built, count, widest, extent, device);
+    int plans = 0;
+    gemm_grouped_complete(built, extent, device, &choice);
+    if (plans < max)
+        gemm_plan_write(built, &choice, plan[plans++]);
+    for (int i = 0; i < count * widest && plans < max; i++) {
+        choice = (struct gemm_choice){.tile = i / widest, .cluster_rows = 1, .cluster_columns = i % widest + 1};
+        if (!gemm_sliceable(&built[choice.tile], 1, choice.cluster_columns))
+            continue;
+        gemm_grouped_complete(built, extent, device, &choice);
+        gemm_plan_write(built, &choice, plan[plans]);
+        plans += strcmp(plan[plans], plan[0]) != 0;
     }
-    const int stages = gemm_stages(&built[best.tile], device->smem_optin_bytes);
-    if (best.stages < 2 || best.stages > stages)
-        best.stages = stages;
-    if (best.band < 1) {
-        gemm_grouped_dense(extent, built[best.tile].rows, 1, dim);
-        best.band = gemm_band(&built[best.tile], &best, dim, device);
-    }
-    return best;
+    return plans;
 }
 
 #endif

@@ -19,6 +19,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_grouped_issue(&table, dim, device, contiguous_passes, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_grouped_list(&table, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_04_early_start = {
     .idea = "03, and a pass is stored under the first WGMMAs of the next one",
     .source = "",
@@ -31,5 +36,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_04_e
     .teardown = free,
     .describe = gemm_grouped_describe,
     .launch = gemm_grouped_launch,
+    .plans = plans,
     .kernel = (const void *)gemm_grouped<gemm_grouped_tile<2, 2, 128, 1>, gemm_grouped_contiguous, true>,
 };

@@ -41,15 +41,34 @@ struct gemm_grouped_plan {
 
 enum { GEMM_GROUPED_MAX_COMPILED = 8 };
 
+/* Tiles and shape as gemm_grouped_choice.h takes them. */
+struct gemm_grouped_options {
+    struct gemm_built built[GEMM_GROUPED_MAX_COMPILED];
+    struct gemm_grouped_extent extent;
+};
+
+static inline struct gemm_grouped_options gemm_grouped_options_of(const struct gemm_grouped_table *table,
+                                                                  const int64_t *dim)
+{
+    const int64_t rows = table->by_group ? dim[GROUPED_ROWS] : dim[GROUPED_M] / dim[GROUPED_GROUPS];
+    struct gemm_grouped_options options = {{}, {dim[GROUPED_GROUPS], rows, dim[GROUPED_N], dim[GROUPED_K]}};
+    for (int i = 0; i < table->count; i++)
+        options.built[i] = table->compiled[i].built;
+    return options;
+}
+
 static inline struct gemm_choice gemm_grouped_choice(const struct gemm_grouped_table *table, const int64_t *dim,
                                                      const struct ridge_device *device)
 {
-    const int64_t rows = table->by_group ? dim[GROUPED_ROWS] : dim[GROUPED_M] / dim[GROUPED_GROUPS];
-    const struct gemm_grouped_extent extent = {dim[GROUPED_GROUPS], rows, dim[GROUPED_N], dim[GROUPED_K]};
-    struct gemm_built built[GEMM_GROUPED_MAX_COMPILED];
-    for (int i = 0; i < table->count; i++)
-        built[i] = table->compiled[i].built;
-    return gemm_grouped_choose(built, table->count, table->widest, &extent, device);
+    const struct gemm_grouped_options options = gemm_grouped_options_of(table, dim);
+    return gemm_grouped_choose(options.built, table->count, table->widest, &options.extent, device);
+}
+
+static inline int gemm_grouped_list(const struct gemm_grouped_table *table, const int64_t *dim,
+                                    const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    const struct gemm_grouped_options options = gemm_grouped_options_of(table, dim);
+    return gemm_grouped_plans(options.built, table->count, table->widest, &options.extent, device, plan, max);
 }
 
 static inline int64_t gemm_grouped_rows_all(const struct gemm_grouped_table *table, const int64_t *dim)
@@ -119,6 +138,8 @@ static inline void gemm_grouped_tell(const struct ridge_call *call, const struct
 static inline int gemm_grouped_prepare(struct ridge_call *call, const struct gemm_grouped_table *table,
                                        struct gemm_grouped_plan *plan)
 {
+    if (gemm_grouped_refused(call, gemm_grouped_options_of(table, call->dim).built, table->count, table->widest))
+        return 1;
     const struct gemm_choice choice = gemm_grouped_choice(table, call->dim, call->device);
     const struct gemm_grouped_compiled *tile = &table->compiled[choice.tile];
     plan->tile = tile;

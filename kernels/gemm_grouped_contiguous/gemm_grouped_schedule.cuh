@@ -228,7 +228,7 @@ gemm_grouped_multiply(const gemm_grouped_arguments &arguments, const gemm_groupe
     const int blocks = arguments.cluster.gemm.blocks, blocks_n = arguments.blocks_n;
     const float *scale_b = arguments.scale_b + (int64_t)job.group * blocks_n * blocks;
     gemm_fp8_block_b b =
-        gemm_fp8_block_b_of<tile>(scale_b, blocks_n - 1, blocks, job.column + part.column * tile::columns);
+        gemm_fp8_block_b_at<tile>(scale_b, blocks_n - 1, blocks, job.column + part.column * tile::columns);
     gemm_fp8_block_multiply<tile, false, true>(total, sum, reader, b, 0, blocks, warpgroup, under_first);
 #pragma unroll 1
     for (int i = 1; i < blocks; i++)

@@ -18,6 +18,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_grouped_issue(&table, dim, device, masked_passes, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_grouped_list(&table, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_grouped_masked_02_tiles = {
     .idea = "WGMMA on 256 x 128 tiles of a persistent grid; the producer counts the tiles of all groups through",
     .source = "DeepGEMM, m_grouped_fp8_gemm_nt_masked",
@@ -30,5 +35,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_masked_02_tiles
     .teardown = free,
     .describe = gemm_grouped_describe,
     .launch = gemm_grouped_launch,
+    .plans = plans,
     .kernel = (const void *)gemm_grouped<gemm_grouped_tile<2, 2, 128, 1>, gemm_grouped_masked, false>,
 };
