@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Block-scaled tiles of the grouped families, one pass over a tile a job: the tile times the B of one group. What the
- * jobs are is known on the device alone. The producer warp of each CTA walks them (layout::walk), loads their stages
- * and leaves the job in shared memory beside the first of them; consumers follow. The CTAs of a cluster stand side by
- * side along n and share A, so that they have the same jobs without asking each other.
+ * jobs are is known on the device alone. One warp of each CTA walks them (layout::walk), some jobs ahead of the thread
+ * that loads their stages, which leaves a job in shared memory beside the first of them for the consumers. The CTAs of
+ * a cluster stand side by side along n and share A, so that they have the same jobs without asking each other.
  *
  * layout::walk<tile>(arguments, part) with next(), by a whole warp; layout::rows(arguments, job, row) for the 16 rows
  * of a warp from `row` of the tile on, by a whole warp.
@@ -12,6 +12,7 @@
 #define RIDGE_GEMM_GROUPED_SCHEDULE_CUH
 
 #include "kernels/gemm_fp8_block/gemm_fp8_block_cluster.cuh"
+#include "kernels/ptx/global.cuh"
 
 template <int count, int row_sets, int width, int boxes> struct gemm_grouped_tile {
     static constexpr int consumers = count, sets = row_sets, rows = 64 * count * sets, columns = width, buffers = boxes;
@@ -63,26 +64,43 @@ static __device__ __forceinline__ void gemm_grouped_write(uint32_t address, cons
 static __device__ __forceinline__ gemm_grouped_job gemm_grouped_read(uint32_t address)
 {
     const uint4 v = ld_shared_volatile_v4(address);
-    return {__shfl_sync(~0u, (int)v.x, 0), __shfl_sync(~0u, (int)v.y, 0), __shfl_sync(~0u, (int)v.z, 0),
-            __shfl_sync(~0u, (int)v.w, 0)};
+    return {(int)v.x, (int)v.y, (int)v.z, (int)v.w};
 }
 
-/* Shared memory: stages, slabs, scales of A, barriers, a job a stage, a job a warp of the consumers. */
+/* The same by a whole warp; the compiler then knows that all threads have the same. */
+static __device__ __forceinline__ gemm_grouped_job gemm_grouped_read_warp(uint32_t address)
+{
+    const gemm_grouped_job job = gemm_grouped_read(address);
+    return {__shfl_sync(~0u, job.row, 0), __shfl_sync(~0u, job.column, 0), __shfl_sync(~0u, job.group, 0),
+            __shfl_sync(~0u, job.rows, 0)};
+}
+
+enum { GROUPED_AHEAD = 4 }; /* jobs that may be found and not begun */
+
+/* Shared memory: stages, slabs, scales of A, barriers, a job a stage, a ring of jobs found, a job a consumer warp. */
 struct gemm_grouped_memory {
-    ring stages;
-    uint32_t slabs, scales, jobs, done;
+    ring stages, found;
+    uint32_t slabs, scales, begun, done;
 };
 
 template <typename tile>
 constexpr int gemm_grouped_fixed_bytes = gemm_slab<tile>::bytes_all +
-                                         4 * tile::consumers *(int)sizeof(gemm_grouped_job);
+                                         (GROUPED_AHEAD + 4 * tile::consumers) * (int)sizeof(gemm_grouped_job) +
+                                         16 * GROUPED_AHEAD;
 
 template <typename tile>
 static __device__ __forceinline__ gemm_grouped_memory gemm_grouped_memory_at(uint32_t data, int stages)
 {
     const uint32_t slabs = data + stages * tile::stage_bytes, scales = slabs + gemm_slab<tile>::bytes_all;
-    const uint32_t barriers = scales + stages * tile::scale_bytes, jobs = barriers + ring_barrier_bytes(stages);
-    return {{data, barriers, stages}, slabs, scales, jobs, jobs + stages * (int)sizeof(gemm_grouped_job)};
+    const uint32_t barriers = scales + stages * tile::scale_bytes, begun = barriers + ring_barrier_bytes(stages);
+    const uint32_t found = begun + stages * (int)sizeof(gemm_grouped_job);
+    const uint32_t found_barriers = found + GROUPED_AHEAD * (int)sizeof(gemm_grouped_job);
+    return {{data, barriers, stages},
+            {found, found_barriers, GROUPED_AHEAD},
+            slabs,
+            scales,
+            begun,
+            found_barriers + ring_barrier_bytes(GROUPED_AHEAD)};
 }
 
 /* One thread: the stages of a job; one without copies where nothing is multiplied. */
@@ -102,7 +120,7 @@ static __device__ __forceinline__ void gemm_grouped_load(const gemm_grouped_argu
         const uint32_t data = memory.stages.data + at.stage * tile::stage_bytes, full = ring_full(memory.stages, at);
         mbarrier_wait(ring_empty(memory.stages, at), at.parity ^ 1);
         if (i == 0)
-            gemm_grouped_write(memory.jobs + 16 * at.stage, job);
+            gemm_grouped_write(memory.begun + 16 * at.stage, job);
         if (job.group < 0) {
             mbarrier_arrive(full);
             continue;
@@ -116,19 +134,53 @@ static __device__ __forceinline__ void gemm_grouped_load(const gemm_grouped_argu
     }
 }
 
-/* The producer, a whole warp. */
+/* Scales of B come by ordinary loads when a consumer begins a job: from L1, if they were asked for before. */
+template <typename tile>
+static __device__ __forceinline__ void gemm_grouped_prefetch(const gemm_grouped_arguments &arguments,
+                                                             const gemm_grouped_job &job, const gemm_part &part)
+{
+    const int blocks = arguments.cluster.gemm.blocks, column = job.column + part.column * tile::columns;
+    const int first = column / 128, last = (column + tile::columns - 1) / 128;
+    const float *scale_b = arguments.scale_b + (int64_t)job.group * arguments.blocks_n * blocks;
+    for (int i = 32 * (threadIdx.x % 32); job.group >= 0 && i < blocks; i += 1024)
+        for (int row = first; row <= last && row < arguments.blocks_n; row++)
+            prefetch_global_l1(scale_b + (int64_t)row * blocks + i);
+}
+
+/* A whole warp: finds the jobs. */
 template <typename tile, typename layout>
-static __device__ __forceinline__ void gemm_grouped_produce(const gemm_grouped_arguments &arguments,
-                                                            const gemm_grouped_memory &memory, const gemm_part &part)
+static __device__ __forceinline__ void gemm_grouped_find(const gemm_grouped_arguments &arguments, const ring &found,
+                                                         const gemm_part &part)
 {
     typename layout::template walk<tile> walk(arguments, part);
     ring_place at = {};
     gemm_grouped_job job;
     do {
         job = walk.next();
-        if (threadIdx.x % 32 == 0)
-            gemm_grouped_load<tile>(arguments, memory, at, job, part);
+        mbarrier_wait(ring_empty(found, at), at.parity ^ 1);
+        if (threadIdx.x % 32 == 0) {
+            gemm_grouped_write(found.data + 16 * at.stage, job);
+            mbarrier_arrive(ring_full(found, at));
+        }
+        ring_next(found, at);
+        gemm_grouped_prefetch<tile>(arguments, job, part);
         __syncwarp();
+    } while (job.group != GROUPED_END);
+}
+
+/* One thread: loads the jobs that were found. */
+template <typename tile>
+static __device__ __forceinline__ void gemm_grouped_produce(const gemm_grouped_arguments &arguments,
+                                                            const gemm_grouped_memory &memory, const gemm_part &part)
+{
+    ring_place at = {}, next = {};
+    gemm_grouped_job job;
+    do {
+        mbarrier_wait(ring_full(memory.found, next), next.parity);
+        job = gemm_grouped_read(memory.found.data + 16 * next.stage);
+        mbarrier_arrive(ring_empty(memory.found, next));
+        ring_next(memory.found, next);
+        gemm_grouped_load<tile>(arguments, memory, at, job, part);
     } while (job.group != GROUPED_END);
 }
 
@@ -159,10 +211,22 @@ static __device__ __forceinline__ void gemm_grouped_copy_rows(const gemm_output 
     __syncwarp();
 }
 
+/* Rows of a box become zeros. */
+template <typename tile> static __device__ __forceinline__ void gemm_grouped_clear_rows(uint32_t box, uint32_t zeroed)
+{
+    constexpr int units = gemm_slab<tile>::columns / 8;
+    const int lane = threadIdx.x % 32;
+    __syncwarp();
+#pragma unroll 1
+    for (int i = 0; i < 16; i++)
+        if (zeroed >> i & 1 && lane < units)
+            st_shared_v4(box + (i * units + lane) * 16, make_uint4(0, 0, 0, 0));
+}
+
 /* gemm_store_slab for 16 rows of which some are written. */
 template <typename tile, int box = 0>
 static __device__ __forceinline__ void gemm_grouped_store_slab(const gemm_fp8_arguments &gemm, uint32_t slab_data,
-                                                               int64_t row, int column, uint32_t written,
+                                                               int64_t row, int column, const gemm_grouped_rows &rows,
                                                                const float (&total)[tile::columns / 2])
 {
     using slab = gemm_slab<tile>;
@@ -174,47 +238,33 @@ static __device__ __forceinline__ void gemm_grouped_store_slab(const gemm_fp8_ar
             bulk_wait_read<slab::buffers - 1>();
         __syncwarp();
         gemm_fill_box<tile, box * slab::columns>(data, total);
+        if (rows.zeroed)
+            gemm_grouped_clear_rows<tile>(data, rows.zeroed);
         fence_proxy_async();
         __syncwarp();
-        if (written != 0xffff || !gemm.tensor_store) {
-            gemm_grouped_copy_rows<tile>(gemm.out, data, row, column + box * slab::columns, written);
+        if (rows.written != 0xffff || !gemm.tensor_store) {
+            gemm_grouped_copy_rows<tile>(gemm.out, data, row, column + box * slab::columns, rows.written);
         } else if (threadIdx.x % 32 == 0) {
             tma_store(&gemm.maps.d, column + box * slab::columns, (int)row, data);
             bulk_commit();
         }
-        gemm_grouped_store_slab<tile, box + 1>(gemm, slab_data, row, column, written, total);
+        gemm_grouped_store_slab<tile, box + 1>(gemm, slab_data, row, column, rows, total);
     }
-}
-
-/* A warp's 16 rows of one set of totals; (row, column) is their corner in D. */
-template <typename tile>
-static __device__ __forceinline__ void gemm_grouped_store_rows(const gemm_fp8_arguments &gemm, uint32_t slab,
-                                                               int64_t row, int column, const gemm_grouped_rows &rows,
-                                                               float (&total)[tile::columns / 2])
-{
-    if (rows.zeroed) {
-        const int upper = threadIdx.x % 32 / 4;
-        const bool zero_upper = rows.zeroed >> upper & 1, zero_lower = rows.zeroed >> (upper + 8) & 1;
-#pragma unroll
-        for (int i = 0; i < tile::columns / 2; i++)
-            total[i] = (i / 2 % 2 ? zero_lower : zero_upper) ? 0 : total[i];
-    }
-    if (rows.written)
-        gemm_grouped_store_slab<tile>(gemm, slab, row, column, rows.written, total);
 }
 
 template <typename tile, typename layout>
 static __device__ __forceinline__ void gemm_grouped_store(const gemm_grouped_arguments &arguments, uint32_t slab,
                                                           const gemm_grouped_job &job, const gemm_part &part,
-                                                          int warpgroup, gemm_fp8_block_totals<tile> &total)
+                                                          int warpgroup, const gemm_fp8_block_totals<tile> &total)
 {
     const int64_t first = (int64_t)job.group * arguments.group_rows + job.row;
     const int column = job.column + part.column * tile::columns;
 #pragma unroll
     for (int set = 0; set < tile::sets; set++) {
         const int row = (warpgroup * tile::sets + set) * 64 + threadIdx.x / 32 % 4 * 16;
-        gemm_grouped_store_rows<tile>(arguments.cluster.gemm, slab, first + row, column,
-                                      layout::rows(arguments, job, row), total[set]);
+        const gemm_grouped_rows rows = layout::rows(arguments, job, row);
+        if (rows.written)
+            gemm_grouped_store_slab<tile>(arguments.cluster.gemm, slab, first + row, column, rows, total[set]);
     }
 }
 
@@ -248,31 +298,39 @@ static __device__ __forceinline__ void gemm_grouped_consume(const gemm_grouped_a
     gemm_fp8_block_totals<tile> total = {};
     float sum[tile::columns / 2];
     gemm_grouped_job job;
-    bool first = true;
-    const auto under_first = [&] {
-        if (early && !first)
-            gemm_grouped_store<tile, layout>(arguments, slab, gemm_grouped_read(done), part, warpgroup, total);
+    bool late = false; /* a job is done and not stored */
+    const auto store_late = [&] {
+        if (late)
+            gemm_grouped_store<tile, layout>(arguments, slab, gemm_grouped_read_warp(done), part, warpgroup, total);
+        late = false;
+    };
+    const auto keep_job = [&] {
         if (threadIdx.x % 32 == 0)
             gemm_grouped_write(done, job);
         __syncwarp();
-        first = false;
+    };
+    const auto under_first = [&] {
+        if (early)
+            store_late();
+        keep_job();
     };
     while (true) {
         mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
-        job = gemm_grouped_read(memory.jobs + 16 * reader.at.stage);
-        if (!first && (!early || job.group < 0)) {
-            gemm_grouped_store<tile, layout>(arguments, slab, gemm_grouped_read(done), part, warpgroup, total);
-            first = true;
-        }
+        job = gemm_grouped_read_warp(memory.begun + 16 * reader.at.stage);
+        if (early && job.group < 0)
+            store_late();
         if (job.group == GROUPED_END)
             break;
         if (job.group >= 0) {
             gemm_grouped_multiply<tile>(arguments, job, part, total, sum, reader, warpgroup, under_first);
-            continue;
+        } else {
+            keep_job();
+            gemm_release(ring_empty(reader.stages, reader.at), reader.ctas);
+            ring_next(reader.stages, reader.at);
         }
-        under_first();
-        gemm_release(ring_empty(reader.stages, reader.at), reader.ctas);
-        ring_next(reader.stages, reader.at);
+        late = early;
+        if (!early)
+            gemm_grouped_store<tile, layout>(arguments, slab, gemm_grouped_read_warp(done), part, warpgroup, total);
     }
     if (threadIdx.x % 32 == 0)
         bulk_wait<0>();
@@ -294,12 +352,15 @@ static __global__ void __launch_bounds__(tile::threads, 1)
         tma_prefetch_map(&cluster.gemm.maps.d);
         tma_prefetch_map(&arguments.scale_a);
         ring_init(memory.stages, gemm_readers(cluster.cluster, tile::consumers));
+        ring_init(memory.found, 1);
     }
     cluster_sync();
     if (warpgroup == tile::consumers) {
         registers_give<tile::producer_registers>();
-        if (threadIdx.x % 128 < 32)
-            gemm_grouped_produce<tile, layout>(arguments, memory, part);
+        if (threadIdx.x % 128 == 0)
+            gemm_grouped_produce<tile>(arguments, memory, part);
+        if (threadIdx.x / 32 % 4 == 1)
+            gemm_grouped_find<tile, layout>(arguments, memory.found, part);
         __syncwarp();
     } else {
         registers_take<tile::consumer_registers>();

@@ -50,4 +50,10 @@ static __device__ __forceinline__ void st_global_v2(void *pointer, uint2 v)
     asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(pointer), "r"(v.x), "r"(v.y) : "memory");
 }
 
+/* 9.7.9.15 (prefetch): the line of the address into L1. */
+static __device__ __forceinline__ void prefetch_global_l1(const void *pointer)
+{
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(pointer));
+}
+
 #endif
