@@ -317,7 +317,7 @@ static __device__ __forceinline__ void gemm_grouped_consume(const gemm_grouped_a
     while (true) {
         mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
         job = gemm_grouped_read_warp(memory.begun + 16 * reader.at.stage);
-        if (early && job.group < 0)
+        if (!early || job.group < 0)
             store_late();
         if (job.group == GROUPED_END)
             break;
@@ -328,9 +328,7 @@ static __device__ __forceinline__ void gemm_grouped_consume(const gemm_grouped_a
             gemm_release(ring_empty(reader.stages, reader.at), reader.ctas);
             ring_next(reader.stages, reader.at);
         }
-        late = early;
-        if (!early)
-            gemm_grouped_store<tile, layout>(arguments, slab, gemm_grouped_read_warp(done), part, warpgroup, total);
+        late = true;
     }
     if (threadIdx.x % 32 == 0)
         bulk_wait<0>();
