@@ -36,6 +36,13 @@ static __device__ __forceinline__ float ld_shared_f32(uint32_t address)
     return v;
 }
 
+static __device__ __forceinline__ float2 ld_shared_v2_f32(uint32_t address)
+{
+    float2 v;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(address));
+    return v;
+}
+
 static __device__ __forceinline__ uint4 ld_shared_volatile_v4(uint32_t address)
 {
     uint4 v;
@@ -55,6 +62,16 @@ static __device__ __forceinline__ void st_shared_v4(uint32_t address, uint4 v)
 static __device__ __forceinline__ void st_shared_f32(uint32_t address, float v)
 {
     asm volatile("st.shared.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
+}
+
+static __device__ __forceinline__ void st_shared_v2_f32(uint32_t address, float x, float y)
+{
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(address), "f"(x), "f"(y) : "memory");
+}
+
+static __device__ __forceinline__ void st_shared_u32(uint32_t address, uint32_t v)
+{
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
 }
 
 /* 9.7.9.23 (mapa): the address, in the cluster's window, of `address` in the shared memory of CTA `rank`. */

@@ -61,4 +61,13 @@ static __device__ __forceinline__ void tma_store(const void *map, int column, in
                  : "memory");
 }
 
+/* 9.7.9.25.5.3 (cp.reduce.async.bulk.tensor): the same, added to what lies there (FP32 maps round to nearest), in
+ * matrix `matrix` of a stack of them (tensor_map_encode_stack). */
+static __device__ __forceinline__ void tma_reduce_add(const void *map, int column, int row, int matrix, uint32_t shared)
+{
+    asm volatile("cp.reduce.async.bulk.tensor.3d.global.shared::cta.add.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map),
+                 "r"(column), "r"(row), "r"(matrix), "r"(shared)
+                 : "memory");
+}
+
 #endif

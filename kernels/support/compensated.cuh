@@ -17,9 +17,10 @@ struct compensated {
         sum = next;
     }
 
+    /* An infinite sum has no rest. */
     __device__ float value() const
     {
-        return __fadd_rn(sum, rest);
+        return isfinite(rest) ? __fadd_rn(sum, rest) : sum;
     }
 };
 

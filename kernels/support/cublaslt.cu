@@ -85,6 +85,7 @@ struct gemm {
     cublasLtMatmulPreference_t preference;
     cublasLtMatmulAlgo_t algorithm;
     int output;           /* index of d among the buffers */
+    float beta;           /* d's old values count times this */
     float *padded_scales; /* device memory: scale_b in the library's layout, or NULL */
     char text[160];
 };
@@ -130,10 +131,10 @@ static int describe_operation(struct ridge_call *call, cudaDataType_t type, cuda
 static cublasStatus_t multiply(const struct ridge_call *call, const struct gemm *gemm,
                                const cublasLtMatmulAlgo_t *algorithm)
 {
-    static const float one = 1, zero = 0;
+    static const float one = 1;
     return library()->cublasLtMatmul(gemm->handle, gemm->operation, &one, call->buffer[1], gemm->b, call->buffer[0],
-                                     gemm->a, &zero, call->buffer[gemm->output], gemm->d, call->buffer[gemm->output],
-                                     gemm->d, algorithm, call->workspace, WORKSPACE_BYTES, ridge_stream(call));
+                                     gemm->a, &gemm->beta, call->buffer[gemm->output], gemm->d,
+                                     call->buffer[gemm->output], gemm->d, algorithm, call->workspace, WORKSPACE_BYTES, ridge_stream(call));
 }
 
 /* Milliseconds of TIMED_CALLS calls after one that is not counted; *usable is false if the algorithm refuses. */
@@ -236,14 +237,17 @@ static int describe_scales(struct ridge_call *call, struct gemm *gemm, enum cubl
 {
     const int8_t fast = mode == CUBLASLT_FP8_FAST;
     const int32_t mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
-                  mode_b = CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F;
+                  mode_b =
+                      mode == CUBLASLT_FP8_BLOCK ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F : mode_a;
+    const bool blocks = mode == CUBLASLT_FP8_BLOCK || mode == CUBLASLT_FP8_VEC128;
     const void *scale_a = call->buffer[2], *scale_b = call->buffer[3];
     if (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast))
         return 1;
-    if (mode == CUBLASLT_FP8_BLOCK &&
+    if (blocks &&
         (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode_b, sizeof mode_b) ||
-         set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a, sizeof mode_a) ||
-         pad_scales(call, gemm, &scale_b)))
+         set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a, sizeof mode_a)))
+        return 1;
+    if (mode == CUBLASLT_FP8_BLOCK && pad_scales(call, gemm, &scale_b))
         return 1;
     return set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, &scale_b, sizeof scale_b) ||
            set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale_a, sizeof scale_a);
@@ -275,6 +279,7 @@ static int set_up(struct ridge_call *call, cudaDataType_t type, cudaDataType_t o
         return 1;
     }
     gemm->output = fp8 ? 4 : 2;
+    gemm->beta = fp8 && *fp8 == CUBLASLT_FP8_VEC128 ? 1.0f : 0.0f;
     if (describe_operation(call, type, output_type, gemm) || (fp8 && describe_scales(call, gemm, *fp8)) ||
         time_algorithms(call, gemm)) {
         cublaslt_teardown(gemm);
@@ -296,20 +301,21 @@ extern "C" const char *cublaslt_fp8_unsupported(const int64_t *dim, const struct
     const char *reason = cublaslt_unsupported(dim, device);
     if (reason)
         return reason;
-    if (mode == CUBLASLT_FP8_BLOCK && library()->cublasLtGetVersion() < 120900)
+    const bool blocks = mode == CUBLASLT_FP8_BLOCK || mode == CUBLASLT_FP8_VEC128;
+    if (blocks && library()->cublasLtGetVersion() < 120900)
         return "cuBLASLt before 12.9 has no block scales on Hopper";
     if (dim[2] % 16)
         return "k is not a multiple of 16: cuBLASLt needs rows of FP8 operands at multiples of 16 bytes";
     if (dim[1] % 16)
         return "n is not a multiple of 16, which cuBLASLt needs with FP8";
-    if (mode == CUBLASLT_FP8_BLOCK && dim[0] % 4)
+    if (blocks && dim[0] % 4)
         return "m is not a multiple of 4, which cuBLASLt needs with block scales";
     return NULL;
 }
 
 extern "C" int cublaslt_fp8_setup(struct ridge_call *call, enum cublaslt_fp8 mode, void **state)
 {
-    return set_up(call, CUDA_R_8F_E4M3, CUDA_R_16BF, &mode, state);
+    return set_up(call, CUDA_R_8F_E4M3, mode == CUBLASLT_FP8_VEC128 ? CUDA_R_32F : CUDA_R_16BF, &mode, state);
 }
 
 extern "C" int cublaslt_launch(const struct ridge_call *call)

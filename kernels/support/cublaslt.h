@@ -20,11 +20,12 @@ size_t cublaslt_workspace_bytes(const int64_t *dim, const struct ridge_device *d
  * on call's buffers and keeps the fastest; *state then owns the library's descriptors. */
 int cublaslt_setup(struct ridge_call *call, enum ridge_dtype dtype, void **state);
 
-/* e4m3 operands with FP32 scales, BF16 results. */
+/* e4m3 operands with FP32 scales, BF16 results unless said otherwise. */
 enum cublaslt_fp8 {
     CUBLASLT_FP8_FAST,  /* one scale a tensor, sums stay in the tensor cores */
     CUBLASLT_FP8_SLOW,  /* one scale a tensor, sums are promoted at intervals */
     CUBLASLT_FP8_BLOCK, /* scale_a [ceil(k/128)][m rounded up to 4], scale_b [ceil(n/128)][ceil(k/128)] */
+    CUBLASLT_FP8_VEC128, /* scale_a as above, scale_b [ceil(k/128)][n rounded up to 4]; added to FP32 results */
 };
 
 const char *cublaslt_fp8_unsupported(const int64_t *dim, const struct ridge_device *device, enum cublaslt_fp8 mode);

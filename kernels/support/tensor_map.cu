@@ -107,3 +107,16 @@ extern "C" int tensor_map_encode_grouped(const struct ridge_call *call, const st
     };
     return encode_box(call, matrix, &tensor, map);
 }
+
+extern "C" int tensor_map_encode_stack(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
+                                       int64_t count, CUtensorMap *map)
+{
+    const cuuint64_t row = (cuuint64_t)matrix->pitch * element_bytes(matrix->dtype);
+    const struct tensor_box tensor = {
+        3,
+        {(cuuint64_t)matrix->columns, (cuuint64_t)matrix->rows, (cuuint64_t)count},
+        {row, (cuuint64_t)matrix->rows * row},
+        {(cuuint32_t)matrix->box_columns, (cuuint32_t)matrix->box_rows, 1},
+    };
+    return encode_box(call, matrix, &tensor, map);
+}

@@ -35,6 +35,10 @@ int tensor_map_encode(const struct ridge_call *call, const struct tensor_map_mat
 int tensor_map_encode_grouped(const struct ridge_call *call, const struct tensor_map_matrix *matrix, int group,
                               CUtensorMap *map);
 
+/* A stack of `count` such matrices without gaps, in boxes of one matrix: what lies outside a matrix is not the next. */
+int tensor_map_encode_stack(const struct ridge_call *call, const struct tensor_map_matrix *matrix, int64_t count,
+                            CUtensorMap *map);
+
 #ifdef __cplusplus
 }
 #endif

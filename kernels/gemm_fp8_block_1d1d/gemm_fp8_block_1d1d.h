@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host code that the weight-gradient families share. Scales of either operand: [blocks of k][pitch of its rows], as
+ * scale_a of gemm_fp8_block. */
+#ifndef RIDGE_GEMM_FP8_BLOCK_1D1D_H
+#define RIDGE_GEMM_FP8_BLOCK_1D1D_H
+
+#include "kernels/gemm_fp8_block/gemm_fp8_block.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A gemm_element_fn of buffers a, b, scale_a, scale_b, which may be those of a part of k. */
+double gemm_1d1d_element(const int64_t *dim, void *const *buffer, int operand, int64_t row, int64_t i);
+
+/* Scales of an operand of `rows` rows; the padding is NaN: it must not reach a result. */
+void gemm_1d1d_fill_scales(float *scale, int64_t rows, int64_t blocks, uint64_t seed);
+
+/* ref += the first `count` elements of c. */
+void gemm_1d1d_accumulate(const float *c, int64_t count, double *ref);
+
+#define GEMM_1D1D_TOLERANCE                                                                                            \
+    {                                                                                                                  \
+        .rel = 0x1p-20, .mag_rel = 0x1p-11,                                                                            \
+        .source = "rel: the last addition, of D, rounds to FP32, and the reference is compared in FP32. mag_rel: as "  \
+                  "gemm_fp8_block: four WGMMAs follow each other before promotion, each of which aligns its 32 "       \
+                  "products and the accumulator to the largest of them and keeps 13 bits below its leading one "       \
+                  "(about 14 bits: DeepSeek-V3, arXiv 2412.19437, 3.3.2)"                                              \
+    }
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/gemm_fp8_block_1d1d/gemm_1d1d_plan.cuh"
+
+/* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
+#define TILES(X) X(2, 1, 128, 128, 4)
+
+using walk = gemm_1d1d_dense;
+template <int consumers, int sets, int columns, int ahead, int boxes>
+static constexpr auto kernel_of = gemm_1d1d_kernel<gemm_1d1d_tile<consumers, sets, columns, ahead, boxes>, walk>;
+
+#define KERNEL(...) kernel_of<__VA_ARGS__>,
+#define COMPILED(...) gemm_1d1d_compiled<gemm_1d1d_tile<__VA_ARGS__>, walk>((const void *)kernel_of<__VA_ARGS__>),
+static void (*const kernels[])(gemm_1d1d_arguments<walk>) = {TILES(KERNEL)};
+static const struct gemm_fp8_compiled compiled[] = {TILES(COMPILED)};
+static const struct gemm_1d1d_table<walk> table = {compiled, kernels, sizeof compiled / sizeof *compiled, false};
+
+static int setup(struct ridge_call *call, void **state)
+{
+    return gemm_1d1d_setup(call, &table, state);
+}
+
+static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    gemm_1d1d_issue(&table, dim, device, work);
+}
+
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_1d1d_02_wait_then_promote = {
+    .idea = "persistent 128 x 128 tiles; products of scales are made under the WGMMAs, sums are promoted after them",
+    .source = "DeepGEMM, sm90_fp8_gemm_1d1d",
+    .changes = "tensor cores; the copy engine adds the totals to D from shared memory",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .unsupported = gemm_fp8_unsupported,
+    .issued = issued,
+    .setup = setup,
+    .teardown = free,
+    .describe = gemm_1d1d_describe<walk>,
+    .launch = gemm_1d1d_launch,
+    .kernel = (const void *)kernel_of<2, 1, 128, 128, 4>,
+};
