@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RIDGE_TRANSPOSE_E4M3_H
+#define RIDGE_TRANSPOSE_E4M3_H
+
+enum { TRANSPOSE_GROUPS, TRANSPOSE_M, TRANSPOSE_K };
+enum { TRANSPOSE_X, TRANSPOSE_KS, TRANSPOSE_Y };
+
+#endif
