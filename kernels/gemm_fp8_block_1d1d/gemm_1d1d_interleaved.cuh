@@ -40,6 +40,7 @@ template <typename tile, typename walk> struct gemm_1d1d_stream {
         wgmma_fence();
         gemm_fp8_multiply<tile, 0, 4>(sum, ring.data + reader.at.stage * tile::stage_bytes, warpgroup, 0);
         wgmma_commit();
+        __syncwarp(); /* as in gemm_1d1d_multiply */
         left--;
         block = {reader.scales_a + reader.at.stage * tile::scale_bytes,
                  reader.scales_b + reader.at.stage * tile::scale_bytes, ring_empty(ring, reader.at), left == 0, work};
@@ -53,15 +54,12 @@ static __device__ __forceinline__ void
 gemm_1d1d_promote(const gemm_1d1d_stream<tile, walk> &stream, gemm_1d1d_totals<tile> &total,
                   float (&sum)[tile::columns / 2], const gemm_1d1d_block &block, uint32_t slab)
 {
-    const float upper = ld_shared_f32(block.scales_a), lower = ld_shared_f32(block.scales_a + 32);
-    float product[tile::ahead / 2];
-#pragma unroll
-    for (int i = 0; i < tile::ahead / 2; i += 4)
-        gemm_1d1d_products(product + i, upper, lower, block.scales_b + 8 * i);
-    wgmma_settle(product);
+    gemm_1d1d_scales<tile> scales;
+    gemm_1d1d_load_rows(scales, block.scales_a);
+    gemm_1d1d_load_columns(scales, block.scales_b);
     wgmma_wait<pending>();
     wgmma_settle(sum);
-    gemm_1d1d_add<tile, false>(total[0], sum, product, upper, lower, block.scales_b);
+    gemm_1d1d_add<tile, false>(total[0], sum, scales, block.scales_b);
     __syncwarp();
     gemm_release(block.empty, stream.reader.ctas);
     if (block.closes) {

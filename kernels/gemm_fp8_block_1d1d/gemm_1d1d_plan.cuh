@@ -34,14 +34,22 @@ template <typename tile, typename walk> static struct gemm_fp8_compiled gemm_1d1
             32};
 }
 
-/* The heuristic sees the matrices side by side. */
+/* Tiles and shape as gemm_choice.h takes them: the matrices side by side. */
+template <typename walk>
+static struct gemm_fp8_as_bf16 gemm_1d1d_as_bf16(const struct gemm_1d1d_table<walk> *table,
+                                                 const struct gemm_1d1d_shape *shape)
+{
+    const int64_t dim[RIDGE_MAX_AXES] = {shape->m, shape->n * shape->matrices,
+                                         ridge_ceil_div(shape->k, shape->matrices)};
+    return gemm_fp8_to_bf16(table->compiled, table->count, dim);
+}
+
 template <typename walk>
 static struct gemm_choice gemm_1d1d_choose(const struct gemm_1d1d_table<walk> *table,
                                            const struct gemm_1d1d_shape *shape, const struct ridge_device *device)
 {
-    const int64_t dim[RIDGE_MAX_AXES] = {shape->m, shape->n * shape->matrices,
-                                         ridge_ceil_div(shape->k, shape->matrices)};
-    struct gemm_choice choice = gemm_fp8_choose(table->compiled, table->count, dim, device);
+    const struct gemm_fp8_as_bf16 as = gemm_1d1d_as_bf16(table, shape);
+    struct gemm_choice choice = gemm_choose(as.built, table->count, as.dim, device);
     if (!table->clusters)
         choice.cluster_rows = choice.cluster_columns = 1;
     return choice;
@@ -75,6 +83,8 @@ static int gemm_1d1d_prepare(struct ridge_call *call, const struct gemm_1d1d_tab
                              const struct gemm_1d1d_shape *shape, int d, struct gemm_1d1d_plan<walk> *plan,
                              struct tile_order *order)
 {
+    if (gemm_plan_refused(call, gemm_1d1d_as_bf16(table, shape).built, table->count))
+        return 1;
     plan->choice = gemm_1d1d_choose(table, shape, call->device);
     const struct gemm_choice *choice = &plan->choice;
     const struct gemm_fp8_compiled *compiled = &table->compiled[choice->tile];
@@ -133,6 +143,14 @@ static void gemm_1d1d_issued(const struct gemm_1d1d_table<walk> *table, const st
     work->bytes_l2 = rows * columns * blocks * (gemm_fp8_depth + 4) *
                      ((double)built->rows / choice.cluster_columns + (double)built->columns / choice.cluster_rows);
     work->bytes_smem = rows * columns * blocks * gemm_fp8_depth * (built->rows + built->rows / 64.0 * built->columns);
+}
+
+template <typename walk>
+static int gemm_1d1d_plans(const struct gemm_1d1d_table<walk> *table, const struct gemm_1d1d_shape *shape,
+                           const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    const struct gemm_fp8_as_bf16 as = gemm_1d1d_as_bf16(table, shape);
+    return gemm_plans(as.built, table->count, as.dim, device, plan, max);
 }
 
 /* setup, launch and issued of the variants of one product. */

@@ -3,8 +3,9 @@
  * Tiles of D += A B^T with a scale for every row and 128 of k of both operands. A stage holds 128 of k: A, B, and apart
  * from them the scales of the tile's rows of A and of B. A consumer owns `sets` times 64 rows. The WGMMA sums of a stage
  * are multiplied by the product of their row's and their column's scale and added to FP32 totals: a multiply and a
- * multiply-add an element, where the product does not depend on the sums. Products of the first `ahead` columns of a
- * tile are made while the tensor cores work; the others afterwards, where registers are short.
+ * multiply-add an element, where the product does not depend on the sums. `made`: products are made while the tensor cores
+ * work. They take as many registers as sums; where these are short, the scales of `held` columns are loaded meanwhile, for
+ * all sets, and the others afterwards.
  *
  * Totals leave through slabs of shared memory, from which the copy engine adds them to D.
  */
@@ -13,18 +14,20 @@
 
 #include "kernels/gemm_fp8_tensor/gemm_fp8_cluster.cuh"
 
-template <int warpgroups, int row_sets, int width, int early, int slab_boxes> struct gemm_1d1d_tile {
+template <int warpgroups, int row_sets, int width, int held_columns, int slab_boxes> struct gemm_1d1d_tile {
     static constexpr int consumers = warpgroups, sets = row_sets, rows = 64 * consumers * sets, columns = width;
-    static constexpr int ahead = early, boxes = slab_boxes; /* boxes: of a warp's slab */
+    static constexpr bool made = held_columns == 0;
+    static constexpr int held = made ? width : held_columns, boxes = slab_boxes; /* boxes: of a warp's slab */
     static constexpr int a_bytes = rows * gemm_fp8_depth, b_bytes = columns * gemm_fp8_depth;
     static constexpr int stage_bytes = a_bytes + b_bytes, scale_bytes = 4 * (rows + columns);
     static constexpr int threads = 128 * (consumers + 1);
-    static constexpr int producer_registers = consumers == 3 ? 32 : 40;
-    static constexpr int consumer_registers = consumers == 3 ? 160 : 232;
+    static constexpr int producer_registers = consumers == 3 ? 32 : 24;
+    static constexpr int consumer_registers = consumers == 3 ? 160 : 240;
     static constexpr int box_bytes = 16 * 128, slab_bytes = boxes * box_bytes;
     static constexpr int slabs_bytes = 4 * consumers * slab_bytes;
     static_assert(columns % 64 == 0 && rows % 64 == 0, "slices of scales start at multiples of 128 bytes");
-    static_assert(ahead > 0 && ahead <= columns && ahead % 8 == 0 && boxes <= sets * columns / 32, "parts of a tile");
+    static_assert(held <= columns && held % 8 == 0 && boxes <= sets * columns / 32 && (!made || sets == 1),
+                  "parts of a tile");
 };
 
 /* D, a stack of matrices [m,n]. */
@@ -49,30 +52,54 @@ struct gemm_1d1d_reader {
 
 template <typename tile> using gemm_1d1d_totals = float[tile::sets][tile::columns / 2];
 
-/* Products of scales for the four elements of eight columns: rows `upper` and `lower`, two columns of the thread. */
-static __device__ __forceinline__ void gemm_1d1d_products(float *product, float upper, float lower, uint32_t scales_b)
+/* What is in registers before the sums are there: scales of the thread's two rows of a set, and for every eight columns
+ * those of its two columns, or the four products. */
+template <typename tile> struct gemm_1d1d_scales {
+    float upper, lower, column[tile::held / (tile::made ? 2 : 4)];
+};
+
+template <typename tile>
+static __device__ __forceinline__ void gemm_1d1d_load_rows(gemm_1d1d_scales<tile> &scales, uint32_t scales_a)
 {
-    const float2 b = ld_shared_v2_f32(scales_b);
-    product[0] = upper * b.x;
-    product[1] = upper * b.y;
-    product[2] = lower * b.x;
-    product[3] = lower * b.y;
+    scales.upper = ld_shared_f32(scales_a);
+    scales.lower = ld_shared_f32(scales_a + 32);
 }
 
-/* total (+)= sum times the products of scales; `early`: those that are made. */
+template <typename tile>
+static __device__ __forceinline__ void gemm_1d1d_load_columns(gemm_1d1d_scales<tile> &scales, uint32_t scales_b)
+{
+#pragma unroll
+    for (int eight = 0; eight < tile::held / 8; eight++) {
+        const float2 b = ld_shared_v2_f32(scales_b + 32 * eight);
+        if constexpr (tile::made) {
+            scales.column[4 * eight] = scales.upper * b.x;
+            scales.column[4 * eight + 1] = scales.upper * b.y;
+            scales.column[4 * eight + 2] = scales.lower * b.x;
+            scales.column[4 * eight + 3] = scales.lower * b.y;
+        } else {
+            scales.column[2 * eight] = b.x;
+            scales.column[2 * eight + 1] = b.y;
+        }
+    }
+    wgmma_settle(scales.column); /* now, not where they are used */
+}
+
+/* total (+)= sum times the products of scales. */
 template <typename tile, bool opens>
 static __device__ __forceinline__ void
 gemm_1d1d_add(float (&total)[tile::columns / 2], const float (&sum)[tile::columns / 2],
-              const float (&early)[tile::ahead / 2], float upper, float lower, uint32_t scales_b)
+              const gemm_1d1d_scales<tile> &scales, uint32_t scales_b)
 {
 #pragma unroll
     for (int i = 0; i < tile::columns / 2; i += 4) {
-        float late[4];
-        if (i >= tile::ahead / 2)
-            gemm_1d1d_products(late, upper, lower, scales_b + 8 * i);
+        const bool held = 2 * i < tile::held;
+        const float2 late = held ? float2{} : ld_shared_v2_f32(scales_b + 8 * i);
 #pragma unroll
         for (int e = 0; e < 4; e++) {
-            const float product = i < tile::ahead / 2 ? early[i % (tile::ahead / 2) + e] : late[e];
+            const float row = e < 2 ? scales.upper : scales.lower, column = e % 2 ? late.y : late.x;
+            const float product = tile::made ? scales.column[i + e]
+                                  : held     ? row * scales.column[i / 2 + e % 2]
+                                             : row * column;
             total[i + e] = opens ? product * sum[i + e] : total[i + e] + product * sum[i + e];
         }
     }
@@ -89,29 +116,28 @@ static __device__ __forceinline__ void gemm_1d1d_multiply(gemm_1d1d_totals<tile>
     const uint32_t data = ring.data + reader.at.stage * tile::stage_bytes, empty = ring_empty(ring, reader.at);
     const uint32_t scales_a = reader.scales_a + reader.at.stage * tile::scale_bytes;
     const uint32_t scales_b = reader.scales_b + reader.at.stage * tile::scale_bytes;
+    gemm_1d1d_scales<tile> scales;
     mbarrier_wait(ring_full(ring, reader.at), reader.at.parity);
 #pragma unroll
     for (int set = 0; set < tile::sets; set++) {
+        const bool last = set == tile::sets - 1, all_held = tile::held == tile::columns;
         wgmma_fence();
         gemm_fp8_multiply<tile, 0, 4>(sum, data, warpgroup * tile::sets + set, 0);
         wgmma_commit();
+        __syncwarp(); /* or the loads of scales, and the wait for them, move between the WGMMAs */
         if (opens && set == 0)
             under_first();
-        const float upper = ld_shared_f32(scales_a + 256 * set), lower = ld_shared_f32(scales_a + 256 * set + 32);
-        float product[tile::ahead / 2];
-#pragma unroll
-        for (int i = 0; i < tile::ahead / 2; i += 4)
-            gemm_1d1d_products(product + i, upper, lower, scales_b + 8 * i);
-        wgmma_settle(product);
+        gemm_1d1d_load_rows(scales, scales_a + 256 * set);
+        if (set == 0)
+            gemm_1d1d_load_columns(scales, scales_b);
         wgmma_wait<0>();
         wgmma_settle(sum);
-        const bool last = set == tile::sets - 1, all_made = tile::ahead == tile::columns;
-        if (last && all_made) {
+        if (last && all_held) {
             __syncwarp();
             gemm_release(empty, reader.ctas);
         }
-        gemm_1d1d_add<tile, opens>(total[set], sum, product, upper, lower, scales_b);
-        if (last && !all_made) {
+        gemm_1d1d_add<tile, opens>(total[set], sum, scales, scales_b);
+        if (last && !all_held) {
             __syncwarp();
             gemm_release(empty, reader.ctas);
         }

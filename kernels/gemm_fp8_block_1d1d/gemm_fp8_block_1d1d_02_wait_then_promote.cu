@@ -2,7 +2,7 @@
 #include "kernels/gemm_fp8_block_1d1d/gemm_1d1d_plan.cuh"
 
 /* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
-#define TILES(X) X(2, 1, 128, 128, 4)
+#define TILES(X) X(2, 1, 128, 0, 4)
 
 using walk = gemm_1d1d_dense;
 template <int consumers, int sets, int columns, int ahead, int boxes>
@@ -36,5 +36,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_1d1d_02_wait_
     .teardown = free,
     .describe = gemm_1d1d_describe<walk>,
     .launch = gemm_1d1d_launch,
-    .kernel = (const void *)kernel_of<2, 1, 128, 128, 4>,
+    .kernel = (const void *)kernel_of<2, 1, 128, 0, 4>,
 };

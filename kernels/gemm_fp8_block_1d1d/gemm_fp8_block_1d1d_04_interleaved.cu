@@ -3,7 +3,7 @@
 #include "kernels/gemm_fp8_block_1d1d/gemm_1d1d_plan.cuh"
 
 /* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
-#define TILES(X) X(2, 1, 128, 16, 4)
+#define TILES(X) X(2, 1, 128, 48, 4)
 
 using walk = gemm_1d1d_dense;
 template <int consumers, int sets, int columns, int ahead, int boxes>
@@ -25,6 +25,12 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_1d1d_issue(&table, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    const struct gemm_1d1d_shape shape = {1, dim[0], dim[1], dim[2]};
+    return gemm_1d1d_plans(&table, &shape, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_1d1d_04_interleaved = {
     .idea = "the same in clusters of two CTAs, which share loads by TMA multicast",
     .source = "DeepGEMM, sm90_fp8_gemm_1d1d",
@@ -37,5 +43,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_1d1d_04_inter
     .teardown = free,
     .describe = gemm_1d1d_describe<walk>,
     .launch = gemm_1d1d_launch,
-    .kernel = (const void *)kernel_of<2, 1, 128, 16, 4>,
+    .plans = plans,
+    .kernel = (const void *)kernel_of<2, 1, 128, 48, 4>,
 };

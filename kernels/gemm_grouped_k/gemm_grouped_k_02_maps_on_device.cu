@@ -2,7 +2,7 @@
 #include "kernels/gemm_grouped_k/gemm_grouped_k_plan.cuh"
 
 /* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
-#define TILES(X) X(2, 1, 128, 128, 4)
+#define TILES(X) X(2, 1, 128, 0, 4)
 
 template <int consumers, int sets, int columns, int ahead, int boxes>
 static constexpr auto kernel_of = gemm_1d1d_kernel<gemm_1d1d_tile<consumers, sets, columns, ahead, boxes>, grouped_k_walk>;
@@ -36,5 +36,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_k_02_maps_on_de
     .teardown = free,
     .describe = gemm_1d1d_describe<grouped_k_walk>,
     .launch = grouped_k_launch,
-    .kernel = (const void *)kernel_of<2, 1, 128, 128, 4>,
+    .kernel = (const void *)kernel_of<2, 1, 128, 0, 4>,
 };

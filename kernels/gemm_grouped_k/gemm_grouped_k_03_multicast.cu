@@ -2,7 +2,7 @@
 #include "kernels/gemm_grouped_k/gemm_grouped_k_plan.cuh"
 
 /* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
-#define TILES(X) X(2, 1, 128, 128, 4)
+#define TILES(X) X(2, 1, 128, 0, 4)
 
 template <int consumers, int sets, int columns, int ahead, int boxes>
 static constexpr auto kernel_of = gemm_1d1d_kernel<gemm_1d1d_tile<consumers, sets, columns, ahead, boxes>, grouped_k_walk>;
@@ -24,6 +24,12 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     grouped_k_issue(&table, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    const struct gemm_1d1d_shape shape = grouped_k_shape(dim);
+    return gemm_1d1d_plans(&table, &shape, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_grouped_k_03_multicast = {
     .idea = "the same in clusters of two CTAs, which share loads by TMA multicast",
     .source = "DeepGEMM, sm90_fp8_gemm_1d1d; PTX ISA 9.0, 9.7.9 (tensormap.replace)",
@@ -36,5 +42,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_k_03_multicast 
     .teardown = free,
     .describe = gemm_1d1d_describe<grouped_k_walk>,
     .launch = grouped_k_launch,
-    .kernel = (const void *)kernel_of<2, 1, 128, 128, 4>,
+    .plans = plans,
+    .kernel = (const void *)kernel_of<2, 1, 128, 0, 4>,
 };
