@@ -21,8 +21,8 @@ template <int warpgroups, int row_sets, int width, int held_columns, int slab_bo
     static constexpr int a_bytes = rows * gemm_fp8_depth, b_bytes = columns * gemm_fp8_depth;
     static constexpr int stage_bytes = a_bytes + b_bytes, scale_bytes = 4 * (rows + columns);
     static constexpr int threads = 128 * (consumers + 1);
-    static constexpr int producer_registers = consumers == 3 ? 32 : 24;
-    static constexpr int consumer_registers = consumers == 3 ? 160 : 240;
+    static constexpr int producer_registers = consumers == 3 ? 32 : 40;
+    static constexpr int consumer_registers = consumers == 3 ? 160 : 232;
     static constexpr int box_bytes = 16 * 128, slab_bytes = boxes * box_bytes;
     static constexpr int slabs_bytes = 4 * consumers * slab_bytes;
     static_assert(columns % 64 == 0 && rows % 64 == 0, "slices of scales start at multiples of 128 bytes");

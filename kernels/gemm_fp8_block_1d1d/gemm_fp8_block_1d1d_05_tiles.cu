@@ -2,7 +2,7 @@
 #include "kernels/gemm_fp8_block_1d1d/gemm_1d1d_plan.cuh"
 
 /* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
-#define TILES(X) X(3, 1, 128, 64, 4) X(2, 2, 128, 96, 1) X(2, 1, 192, 96, 3) X(2, 1, 128, 0, 4)
+#define TILES(X) X(3, 1, 128, 64, 4) X(2, 2, 128, 64, 1) X(2, 1, 192, 96, 3) X(2, 1, 128, 0, 4)
 
 using walk = gemm_1d1d_dense;
 template <int consumers, int sets, int columns, int ahead, int boxes>
