@@ -67,7 +67,7 @@ static int gemm_1d1d_encode(const struct ridge_call *call, const struct gemm_1d1
     const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, columns, gemm_fp8_depth, 128};
     const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 1, rows,
                                               0};
-    const struct tensor_map_matrix scale_b = {RIDGE_F32, call->buffer[3], blocks,  n, gemm_fp8_block_pitch_a(n),
+    const struct tensor_map_matrix scale_b = {RIDGE_F32, call->buffer[3], blocks, n, gemm_fp8_block_pitch_a(n),
                                               1,         columns,         0};
     const struct tensor_map_matrix out = {RIDGE_F32, call->buffer[d], m, n, n, 16, 32, 128};
     to->out = {(float *)call->buffer[d], m, n, n % 4 == 0};

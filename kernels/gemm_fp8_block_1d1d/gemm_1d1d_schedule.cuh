@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel: a persistent grid of clusters, one producer thread a CTA, consumers that promote. Which tiles there are is
- * the business of a `walk`:
+ * The kernel: a persistent grid of clusters, one producer thread a CTA, consumers that promote. Which tiles there are
+ * is the business of a `walk`:
  *
  *   walk::arguments                    of the kernel
  *   walk(arguments, part)              at the first tile of this CTA
@@ -68,7 +68,8 @@ static __device__ __forceinline__ void gemm_1d1d_produce(const gemm_1d1d_argumen
     const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
     const uint32_t a = ring.data + part.column * slice_a * 128;
     const uint32_t b = ring.data + tile::a_bytes + part.row * slice_b * 128;
-    const uint32_t scale_a = scales + 4 * part.column * slice_a, scale_b = scales + 4 * (tile::rows + part.row * slice_b);
+    const uint32_t scale_a = scales + 4 * part.column * slice_a,
+                   scale_b = scales + 4 * (tile::rows + part.row * slice_b);
     walk tiles(arguments.tiles, part);
     typename walk::maps maps(arguments, scratch);
     gemm_1d1d_work work;
@@ -147,8 +148,11 @@ static __device__ __forceinline__ void gemm_1d1d_run(const gemm_1d1d_arguments<w
     } else {
         registers_take<tile::consumer_registers>();
         const int row = warpgroup * tile::sets * 64 + wgmma_row(threadIdx.x, 0);
-        gemm_1d1d_reader reader = {ring, scales + 4 * row, scales + 4 * (tile::rows + wgmma_column(threadIdx.x, 0)),
-                                   (uint32_t)(part.a_ctas | part.b_ctas), {}};
+        gemm_1d1d_reader reader = {ring,
+                                   scales + 4 * row,
+                                   scales + 4 * (tile::rows + wgmma_column(threadIdx.x, 0)),
+                                   (uint32_t)(part.a_ctas | part.b_ctas),
+                                   {}};
         consume(arguments, reader, slabs, part, warpgroup);
         __syncwarp();
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tiles of D += A B^T with a scale for every row and 128 of k of both operands. A stage holds 128 of k: A, B, and apart
- * from them the scales of the tile's rows of A and of B. A consumer owns `sets` times 64 rows. The WGMMA sums of a stage
- * are multiplied by the product of their row's and their column's scale and added to FP32 totals: a multiply and a
- * multiply-add an element, where the product does not depend on the sums. `made`: products are made while the tensor cores
- * work. They take as many registers as sums; where these are short, the scales of `held` columns are loaded meanwhile, for
- * all sets, and the others afterwards.
+ * from them the scales of the tile's rows of A and of B. A consumer owns `sets` times 64 rows. The WGMMA sums of a
+ * stage are multiplied by the product of their row's and their column's scale and added to FP32 totals: a multiply and
+ * a multiply-add an element, where the product does not depend on the sums. `made`: products are made while the tensor
+ * cores work. They take as many registers as sums; where these are short, the scales of `held` columns are loaded
+ * meanwhile, for all sets, and the others afterwards.
  *
  * Totals leave through slabs of shared memory, from which the copy engine adds them to D.
  */
@@ -86,9 +86,9 @@ static __device__ __forceinline__ void gemm_1d1d_load_columns(gemm_1d1d_scales<t
 
 /* total (+)= sum times the products of scales. */
 template <typename tile, bool opens>
-static __device__ __forceinline__ void
-gemm_1d1d_add(float (&total)[tile::columns / 2], const float (&sum)[tile::columns / 2],
-              const gemm_1d1d_scales<tile> &scales, uint32_t scales_b)
+static __device__ __forceinline__ void gemm_1d1d_add(float (&total)[tile::columns / 2],
+                                                     const float (&sum)[tile::columns / 2],
+                                                     const gemm_1d1d_scales<tile> &scales, uint32_t scales_b)
 {
 #pragma unroll
     for (int i = 0; i < tile::columns / 2; i += 4) {
@@ -146,7 +146,8 @@ static __device__ __forceinline__ void gemm_1d1d_multiply(gemm_1d1d_totals<tile>
 }
 
 /* 16 rows x 32 columns of totals (16 of the thread's, from `first` on) to a box of rows of 128 bytes under the 128-byte
- * swizzle. A store of eight columns by all lanes would meet in banks in pairs of rows, so odd rows take columns 16 away.
+ * swizzle. A store of eight columns by all lanes would meet in banks in pairs of rows, so odd rows take columns 16
+ * away.
  */
 template <int first, int count>
 static __device__ __forceinline__ void gemm_1d1d_fill_box(uint32_t box, const float (&total)[count])
@@ -206,9 +207,9 @@ static __device__ __forceinline__ void gemm_1d1d_store_registers(const gemm_1d1d
 }
 
 template <typename tile>
-static __device__ __forceinline__ void
-gemm_1d1d_store(const CUtensorMap &map, const gemm_1d1d_output &out, uint32_t slab, const gemm_1d1d_work &work,
-                int warpgroup, const gemm_1d1d_totals<tile> &total)
+static __device__ __forceinline__ void gemm_1d1d_store(const CUtensorMap &map, const gemm_1d1d_output &out,
+                                                       uint32_t slab, const gemm_1d1d_work &work, int warpgroup,
+                                                       const gemm_1d1d_totals<tile> &total)
 {
     const int row = work.row + warpgroup * tile::sets * 64;
     if (out.tensor_store) {

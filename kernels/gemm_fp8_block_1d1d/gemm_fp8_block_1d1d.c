@@ -31,7 +31,8 @@ double gemm_1d1d_element(const int64_t *dim, void *const *buffer, int operand, i
 {
     const int64_t pitch = gemm_fp8_block_pitch_a(dim[operand == GEMM_A ? GEMM_M : GEMM_N]);
     const float *scale = buffer[operand == GEMM_A ? GEMM_FP8_SCALE_A : GEMM_FP8_SCALE_B];
-    return (double)e4m3_to_f32(((const uint8_t *)buffer[operand])[row * dim[GEMM_K] + i]) * scale[i / 128 * pitch + row];
+    return (double)e4m3_to_f32(((const uint8_t *)buffer[operand])[row * dim[GEMM_K] + i]) *
+           scale[i / 128 * pitch + row];
 }
 
 void gemm_1d1d_fill_scales(float *scale, int64_t rows, int64_t blocks, uint64_t seed)
@@ -61,20 +62,21 @@ static void reference(const int64_t *dim, void *const *buffer, double *const *re
     gemm_1d1d_accumulate(buffer[4], dim[GEMM_M] * dim[GEMM_N], ref[0]);
 }
 
-/* Promotion multiplies the two scales and adds the sum times their product, for every element and block of k; a multiply
- * counts as a multiply-add, whose place it takes. */
+/* Promotion multiplies the two scales and adds the sum times their product, for every element and block of k; a
+ * multiply counts as a multiply-add, whose place it takes. */
 static void work(const int64_t *dim, struct ridge_work *work)
 {
     work->flop_fp8 = gemm_flop(dim);
     work->flop_fp32 = 4.0 * gemm_count_d(dim) * (double)gemm_fp8_block_count(dim[GEMM_K]);
-    work->bytes_hbm_read = gemm_count_a(dim) + gemm_count_b(dim) +
-                           4 * (count_scale_a(dim) + count_scale_b(dim) + gemm_count_d(dim));
+    work->bytes_hbm_read =
+        gemm_count_a(dim) + gemm_count_b(dim) + 4 * (count_scale_a(dim) + count_scale_b(dim) + gemm_count_d(dim));
     work->bytes_hbm_write = 4 * gemm_count_d(dim);
 }
 
 const struct ridge_family ridge_family_gemm_fp8_block_1d1d = {
-    .problem = "D[m,n] += A[m,k] B[n,k]^T, e4m3 in, FP32 in and out, row-major; FP32 scales of A and B per row and 128 of "
-               "k (scale_a [ceil(k/128)][m rounded up to 4], scale_b [ceil(k/128)][n rounded up to 4])",
+    .problem =
+        "D[m,n] += A[m,k] B[n,k]^T, e4m3 in, FP32 in and out, row-major; FP32 scales of A and B per row and 128 of "
+        "k (scale_a [ceil(k/128)][m rounded up to 4], scale_b [ceil(k/128)][n rounded up to 4])",
     .axes = 3,
     .axis = {GEMM_AXES},
     .buffers = 5,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_fp8_block_1d1d/gemm_1d1d_plan.cuh"
 
-/* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
+/* Consumers, sets, columns, columns whose scales are held (0: products are made), boxes of a slab. */
 #define TILES(X) X(2, 1, 128, 0, 4)
 
 using walk = gemm_1d1d_dense;
@@ -12,7 +12,9 @@ static constexpr auto kernel_of = gemm_1d1d_kernel<gemm_1d1d_tile<consumers, set
 #define COMPILED(...) gemm_1d1d_compiled<gemm_1d1d_tile<__VA_ARGS__>, walk>((const void *)kernel_of<__VA_ARGS__>),
 static void (*const kernels[])(gemm_1d1d_arguments<walk>) = {TILES(KERNEL)};
 static const struct gemm_fp8_compiled compiled[] = {TILES(COMPILED)};
-static const struct gemm_1d1d_table<walk> table = {compiled, kernels, sizeof compiled / sizeof *compiled, true};
+static const struct gemm_1d1d_table<walk> table = {
+    compiled, kernels, sizeof compiled / sizeof *compiled, true
+};
 
 static int setup(struct ridge_call *call, void **state)
 {

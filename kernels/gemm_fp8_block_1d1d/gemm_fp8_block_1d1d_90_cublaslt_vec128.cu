@@ -12,8 +12,9 @@ static int setup(struct ridge_call *call, void **state)
 }
 
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_1d1d_90_cublaslt_vec128 = {
-    .idea = "cuBLASLt with scales per 1 x 128 of both operands, beta 1, FP32 out, the fastest of the heuristic's first 16 "
-            "algorithms",
+    .idea =
+        "cuBLASLt with scales per 1 x 128 of both operands, beta 1, FP32 out, the fastest of the heuristic's first 16 "
+        "algorithms",
     .source = "cuBLAS documentation, 128-element 1D block scaling for FP8 data types",
     .changes = "vendor library",
     .kind = RIDGE_CUDA,

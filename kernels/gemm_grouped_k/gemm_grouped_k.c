@@ -50,13 +50,13 @@ static const struct ridge_shape shapes[] = {
 
 /* A block in all, fewer blocks than groups, rings that wrap, tiles cut on both sides, n not a multiple of 4. */
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
-    {1, 1, 1, 128},    {3, 5, 7, 128},      {2, 64, 128, 256},  {4, 129, 127, 384},
+    {1, 1, 1, 128},      {3, 5, 7, 128},      {2, 64, 128, 256},   {4, 129, 127, 384},
     {5, 100, 260, 1280}, {3, 300, 522, 1152}, {2, 132, 208, 2048}, {7, 33, 66, 896},
 };
 
 enum { CANCELLING = 1, OUTLIERS, ONE_GROUP, EMPTY_GROUPS, SLACK, INFINITE_NEIGHBOURS };
-static const char *const cases[] = {"cancelling", "outliers", "one_group", "empty_groups", "slack", "infinite_neighbours",
-                                    NULL};
+static const char *const cases[] = {"cancelling",          "outliers", "one_group", "empty_groups", "slack",
+                                    "infinite_neighbours", NULL};
 
 /* Operands of positive numbers, scales that are infinite. */
 static void make_infinite(const int64_t *dim, int64_t first, int64_t length, void *const *buffer)
@@ -134,9 +134,10 @@ static void work(const int64_t *dim, struct ridge_work *work)
 }
 
 const struct ridge_family ridge_family_gemm_grouped_k = {
-    .problem = "D[g] [m,n] += A[g] [m,k_g] B[g] [n,k_g]^T, groups one behind the other, e4m3 in, FP32 in and out, FP32 "
-               "scales per row and 128 of k (scale_a [k/128][m rounded up to 4], scale_b alike); k_g from ks, multiples of "
-               "128 whose sum is at most k",
+    .problem =
+        "D[g] [m,n] += A[g] [m,k_g] B[g] [n,k_g]^T, groups one behind the other, e4m3 in, FP32 in and out, FP32 "
+        "scales per row and 128 of k (scale_a [k/128][m rounded up to 4], scale_b alike); k_g from ks, multiples of "
+        "128 whose sum is at most k",
     .axes = 4,
     .axis = {{"groups", 1, GROUPED_K_MAX_GROUPS, 1, "matrices of D"},
              {"m", 1, 1 << 20, 1, "rows of A and D"},

@@ -24,8 +24,8 @@ static inline bool grouped_k_allowed(const int32_t *ks, int64_t groups, int64_t 
             snprintf(text, bytes, "ks[%lld] = %d: a group's k is a multiple of 128, the length of a block of scales",
                      (long long)g, ks[g]);
         else if (sum > k)
-            snprintf(text, bytes, "ks[%lld] = %d: with it the groups' k add up to %lld, more than k = %lld", (long long)g,
-                     ks[g], (long long)sum, (long long)k);
+            snprintf(text, bytes, "ks[%lld] = %d: with it the groups' k add up to %lld, more than k = %lld",
+                     (long long)g, ks[g], (long long)sum, (long long)k);
         else
             continue;
         return false;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_grouped_k/gemm_grouped_k_plan.cuh"
 
-/* Consumers, sets, columns, columns whose products are made ahead, boxes of a slab. */
+/* Consumers, sets, columns, columns whose scales are held (0: products are made), boxes of a slab. */
 #define TILES(X) X(2, 1, 128, 0, 4)
 
 template <int consumers, int sets, int columns, int ahead, int boxes>
-static constexpr auto kernel_of = gemm_1d1d_kernel<gemm_1d1d_tile<consumers, sets, columns, ahead, boxes>, grouped_k_walk>;
+static constexpr auto kernel_of =
+    gemm_1d1d_kernel<gemm_1d1d_tile<consumers, sets, columns, ahead, boxes>, grouped_k_walk>;
 
 #define KERNEL(...) kernel_of<__VA_ARGS__>,
 #define COMPILED(...)                                                                                                  \

@@ -15,8 +15,8 @@ using grouped_k_table = struct gemm_1d1d_table<grouped_k_walk>;
 static inline int grouped_k_read(const struct ridge_call *call, int32_t *ks)
 {
     const int64_t groups = call->dim[GROUPED_K_GROUPS];
-    RIDGE_CUDA(call, cudaMemcpyAsync(ks, call->buffer[GROUPED_K_KS], (size_t)groups * sizeof *ks, cudaMemcpyDeviceToHost,
-                                     ridge_stream(call)));
+    RIDGE_CUDA(call, cudaMemcpyAsync(ks, call->buffer[GROUPED_K_KS], (size_t)groups * sizeof *ks,
+                                     cudaMemcpyDeviceToHost, ridge_stream(call)));
     RIDGE_CUDA(call, cudaStreamSynchronize(ridge_stream(call)));
     return 0;
 }

@@ -7,8 +7,8 @@ extern "C" int ridge_reference_gemm_grouped_k(const struct ridge_call *call, flo
 {
     const int64_t groups = call->dim[GROUPED_K_GROUPS], m = call->dim[GROUPED_K_M], n = call->dim[GROUPED_K_N];
     int32_t ks[GROUPED_K_MAX_GROUPS];
-    RIDGE_CUDA(call, cudaMemcpyAsync(ks, call->buffer[GROUPED_K_KS], (size_t)groups * sizeof *ks, cudaMemcpyDeviceToHost,
-                                     ridge_stream(call)));
+    RIDGE_CUDA(call, cudaMemcpyAsync(ks, call->buffer[GROUPED_K_KS], (size_t)groups * sizeof *ks,
+                                     cudaMemcpyDeviceToHost, ridge_stream(call)));
     RIDGE_CUDA(call, cudaStreamSynchronize(ridge_stream(call)));
     for (int64_t g = 0, first = 0; g < groups; first += ks[g++]) {
         const int64_t dim[RIDGE_MAX_AXES] = {m, n, ks[g]}, block = first / 128;

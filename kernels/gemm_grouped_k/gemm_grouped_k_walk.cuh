@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles of all groups, group after group, for gemm_1d1d_schedule.cuh. The groups' k are read on the device. A group that
- * breaks their rule (grouped_k_allowed) ends the list: where the next one lies is then unknown, and nothing is added to
- * it or to those behind it.
+ * Tiles of all groups, group after group, for gemm_1d1d_schedule.cuh. The groups' k are read on the device. A group
+ * that breaks their rule (grouped_k_allowed) ends the list: where the next one lies is then unknown, and nothing is
+ * added to it or to those behind it.
  *
  * A group's rows have a length of their own, so its operands need tensor maps of their own: the producer's warp makes
- * them when it comes to a tile of the group. Every CTA has a place for every group's maps, which it writes once a launch,
- * so that no map changes while copies may still read it.
+ * them when it comes to a tile of the group. Every CTA has a place for every group's maps, which it writes once a
+ * launch, so that no map changes while copies may still read it.
  */
 #ifndef RIDGE_GEMM_GROUPED_K_WALK_CUH
 #define RIDGE_GEMM_GROUPED_K_WALK_CUH
@@ -20,7 +20,7 @@ struct grouped_k_maps {
 
 struct grouped_k_walk {
     struct arguments {
-        tile_order order; /* of one group */
+        tile_order order;   /* of one group */
         int groups, blocks; /* blocks of 128 of all groups at most */
         const int32_t *ks;
         const uint8_t *a, *b;

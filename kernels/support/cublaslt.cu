@@ -134,7 +134,8 @@ static cublasStatus_t multiply(const struct ridge_call *call, const struct gemm 
     static const float one = 1;
     return library()->cublasLtMatmul(gemm->handle, gemm->operation, &one, call->buffer[1], gemm->b, call->buffer[0],
                                      gemm->a, &gemm->beta, call->buffer[gemm->output], gemm->d,
-                                     call->buffer[gemm->output], gemm->d, algorithm, call->workspace, WORKSPACE_BYTES, ridge_stream(call));
+                                     call->buffer[gemm->output], gemm->d, algorithm, call->workspace, WORKSPACE_BYTES,
+                                     ridge_stream(call));
 }
 
 /* Milliseconds of TIMED_CALLS calls after one that is not counted; *usable is false if the algorithm refuses. */
@@ -237,15 +238,13 @@ static int describe_scales(struct ridge_call *call, struct gemm *gemm, enum cubl
 {
     const int8_t fast = mode == CUBLASLT_FP8_FAST;
     const int32_t mode_a = CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F,
-                  mode_b =
-                      mode == CUBLASLT_FP8_BLOCK ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F : mode_a;
+                  mode_b = mode == CUBLASLT_FP8_BLOCK ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F : mode_a;
     const bool blocks = mode == CUBLASLT_FP8_BLOCK || mode == CUBLASLT_FP8_VEC128;
     const void *scale_a = call->buffer[2], *scale_b = call->buffer[3];
     if (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast))
         return 1;
-    if (blocks &&
-        (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode_b, sizeof mode_b) ||
-         set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a, sizeof mode_a)))
+    if (blocks && (set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_A_SCALE_MODE, &mode_b, sizeof mode_b) ||
+                   set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_MODE, &mode_a, sizeof mode_a)))
         return 1;
     if (mode == CUBLASLT_FP8_BLOCK && pad_scales(call, gemm, &scale_b))
         return 1;

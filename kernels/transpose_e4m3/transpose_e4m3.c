@@ -50,8 +50,9 @@ static void work(const int64_t *dim, struct ridge_work *work)
 }
 
 const struct ridge_family ridge_family_transpose_e4m3 = {
-    .problem = "Y[g] [m,k_g] = X[g] [k_g,m]^T, bytes, groups along k one behind the other in both; k_g from ks, multiples "
-               "of 128 whose sum is k",
+    .problem =
+        "Y[g] [m,k_g] = X[g] [k_g,m]^T, bytes, groups along k one behind the other in both; k_g from ks, multiples "
+        "of 128 whose sum is k",
     .axes = 3,
     .axis = {{"groups", 1, GROUPED_K_MAX_GROUPS, 1, "matrices"},
              {"m", 1, 1 << 20, 1, "columns of X, rows of Y"},

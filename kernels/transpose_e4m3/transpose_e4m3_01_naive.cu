@@ -7,8 +7,8 @@
 
 /* A CTA: 128 of k in one column of X. */
 static __global__ void __launch_bounds__(THREADS)
-    transpose_e4m3_naive(const uint8_t *__restrict__ x, const int32_t *__restrict__ ks, uint8_t *__restrict__ y, int64_t m,
-                         int64_t k, int groups)
+    transpose_e4m3_naive(const uint8_t *__restrict__ x, const int32_t *__restrict__ ks, uint8_t *__restrict__ y,
+                         int64_t m, int64_t k, int groups)
 {
     const int64_t row = blockIdx.x % m, i = blockIdx.x / m * THREADS + threadIdx.x;
     const grouped_k_place place = grouped_k_place_of(ks, groups, i - threadIdx.x, k);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tiles of 128 of k x 128 columns of X. A thread loads 16 bytes of four rows and turns them into a word of four k for each
- * of its 16 columns. In shared memory a column is a row of 32 words, in groups of four exchanged by the number of its 16
- * columns: the stores of a warp (4 words of 8 columns 16 apart) and its loads (four rows) then meet no bank twice.
+ * Tiles of 128 of k x 128 columns of X. A thread loads 16 bytes of four rows and turns them into a word of four k for
+ * each of its 16 columns. In shared memory a column is a row of 32 words, in groups of four exchanged by the number of
+ * its 16 columns: the stores of a warp (4 words of 8 columns 16 apart) and its loads (four rows) then meet no bank
+ * twice.
  */
 #ifndef RIDGE_TRANSPOSE_E4M3_TILE_CUH
 #define RIDGE_TRANSPOSE_E4M3_TILE_CUH
@@ -93,10 +94,9 @@ template <int across> static int transpose_launch(const struct ridge_call *call)
 {
     const int64_t m = call->dim[TRANSPOSE_M], k = call->dim[TRANSPOSE_K];
     const int64_t columns = ridge_ceil_div(m, across * TRANSPOSE_SIDE);
-    transpose_tile<across>
-        <<<(unsigned)(k / TRANSPOSE_SIDE * columns), TRANSPOSE_THREADS, 0, ridge_stream(call)>>>(
-            (const uint8_t *)call->buffer[TRANSPOSE_X], (const int32_t *)call->buffer[TRANSPOSE_KS],
-            (uint8_t *)call->buffer[TRANSPOSE_Y], m, k, (int)call->dim[TRANSPOSE_GROUPS], (int)columns);
+    transpose_tile<across><<<(unsigned)(k / TRANSPOSE_SIDE * columns), TRANSPOSE_THREADS, 0, ridge_stream(call)>>>(
+        (const uint8_t *)call->buffer[TRANSPOSE_X], (const int32_t *)call->buffer[TRANSPOSE_KS],
+        (uint8_t *)call->buffer[TRANSPOSE_Y], m, k, (int)call->dim[TRANSPOSE_GROUPS], (int)columns);
     return RIDGE_LAUNCHED(call);
 }
 
