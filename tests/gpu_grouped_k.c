@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups along k that change between launches: setup refuses a bad group, a launch adds to the groups before it only. */
+/* Groups along k that change between launches: setup refuses a bad group, a launch adds to the groups before it only.
+ */
 #include "tests/gpu_records.h"
 
 #ifdef RIDGE_WITH_CUDA
@@ -62,7 +63,8 @@ static void check(const struct ridge_variant *variant, const char *name, struct 
     if (variant->workspace_bytes)
         must(cudaMalloc(&call->workspace, variant->workspace_bytes(dim, call->device)));
     upload(c, call->buffer, ragged);
-    expect(variant->setup(call, &call->state) != 0 && strstr(call->error, "ks[1] = 100: "), name, "takes a ragged group");
+    expect(variant->setup(call, &call->state) != 0 && strstr(call->error, "ks[1] = 100: "), name,
+           "takes a ragged group");
     upload(c, call->buffer, good);
     expect(variant->setup(call, &call->state) == 0, name, call->error);
     expect(launches_as(c, variant, call, good, good), name, "wrong sums");

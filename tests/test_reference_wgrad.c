@@ -22,14 +22,16 @@ static void both_operands_are_scaled_by_row(void **state)
     static uint8_t a[M * K], b[N * K];
     memset(a, e4m3_from_f32(1), sizeof a);
     memset(b, e4m3_from_f32(-1), sizeof b);
-    const float scale_a[2 * PITCH] = {1, 2, NAN, NAN, 4, 8, NAN, NAN}, scale_b[2 * PITCH] = {1, 16, 32, NAN, 3, 5, 7, NAN};
+    const float scale_a[2 * PITCH] = {1, 2, NAN, NAN, 4, 8, NAN, NAN},
+                            scale_b[2 * PITCH] = {1, 16, 32, NAN, 3, 5, 7, NAN};
     float d[M * N] = {100, 200, 300, 400, 500, 600};
     double ref[M * N], mag[M * N];
     void *buffer[] = {a, b, (void *)scale_a, (void *)scale_b, d};
     ridge_family_gemm_fp8_block_1d1d.reference(dim, buffer, (double *[]){ref}, (double *[]){mag});
     for (int row = 0; row < M; row++)
         for (int column = 0; column < N; column++) {
-            const double sum = 128 * scale_a[row] * scale_b[column] + 2 * scale_a[PITCH + row] * scale_b[PITCH + column];
+            const double sum =
+                128 * scale_a[row] * scale_b[column] + 2 * scale_a[PITCH + row] * scale_b[PITCH + column];
             assert_true(ref[row * N + column] == d[row * N + column] - sum && mag[row * N + column] == sum);
         }
 }
@@ -68,7 +70,8 @@ static void bad_groups_are_named(void **state)
     assert_string_equal(text, "ks[1] = 64: a group's k is a multiple of 128, the length of a block of scales");
     assert_false(grouped_k_allowed((const int32_t[]){256, 256}, 2, 384, text, sizeof text));
     assert_string_equal(text, "ks[1] = 256: with it the groups' k add up to 512, more than k = 384");
-    assert_false(grouped_k_allowed((const int32_t[]){INT32_MAX - 127, INT32_MAX - 127}, 2, INT32_MAX, text, sizeof text));
+    assert_false(
+        grouped_k_allowed((const int32_t[]){INT32_MAX - 127, INT32_MAX - 127}, 2, INT32_MAX, text, sizeof text));
 }
 
 static int64_t sum_ks(const struct family_case *c)
@@ -136,9 +139,12 @@ static void work_counts_d_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_operands_are_scaled_by_row), cmocka_unit_test(groups_lie_one_behind_the_other),
-        cmocka_unit_test(bad_groups_are_named),            cmocka_unit_test(hard_groups_are_hard),
-        cmocka_unit_test(transposed_group_by_group),       cmocka_unit_test(work_counts_d_twice),
+        cmocka_unit_test(both_operands_are_scaled_by_row),
+        cmocka_unit_test(groups_lie_one_behind_the_other),
+        cmocka_unit_test(bad_groups_are_named),
+        cmocka_unit_test(hard_groups_are_hard),
+        cmocka_unit_test(transposed_group_by_group),
+        cmocka_unit_test(work_counts_d_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
