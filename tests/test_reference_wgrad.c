@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "kernels/gemm_fp8_block_1d1d/gemm_fp8_block_1d1d.h"
 #include "kernels/gemm_grouped_k/gemm_grouped_k.h"
 #include "tests/family_case.h"
 
@@ -72,6 +73,19 @@ static void bad_groups_are_named(void **state)
     assert_string_equal(text, "ks[1] = 256: with it the groups' k add up to 512, more than k = 384");
     assert_false(
         grouped_k_allowed((const int32_t[]){INT32_MAX - 127, INT32_MAX - 127}, 2, INT32_MAX, text, sizeof text));
+}
+
+static void too_few_scales_are_named(void **state)
+{
+    (void)state;
+    char text[200] = "";
+    size_t bytes[] = {0, 0, 3 * 8 * sizeof(float), 3 * 4 * sizeof(float)};
+    struct ridge_call call = {.buffer_bytes = bytes, .error = text, .error_bytes = sizeof text};
+    assert_int_equal(gemm_1d1d_scales_refused(&call, 7, 4, 300), 0);
+    assert_int_not_equal(gemm_1d1d_scales_refused(&call, 7, 5, 300), 0);
+    assert_string_equal(text, "scale_b: 1 rows of 8 scales, but k=300 needs 3, one for each 128 of it");
+    assert_int_not_equal(gemm_1d1d_scales_refused(&call, 7, 4, 385), 0);
+    assert_string_equal(text, "scale_a: 3 rows of 8 scales, but k=385 needs 4, one for each 128 of it");
 }
 
 static int64_t sum_ks(const struct family_case *c)
@@ -142,6 +156,7 @@ int main(void)
         cmocka_unit_test(both_operands_are_scaled_by_row),
         cmocka_unit_test(groups_lie_one_behind_the_other),
         cmocka_unit_test(bad_groups_are_named),
+        cmocka_unit_test(too_few_scales_are_named),
         cmocka_unit_test(hard_groups_are_hard),
         cmocka_unit_test(transposed_group_by_group),
         cmocka_unit_test(work_counts_d_twice),

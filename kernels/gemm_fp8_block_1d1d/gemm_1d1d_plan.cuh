@@ -83,7 +83,8 @@ static int gemm_1d1d_prepare(struct ridge_call *call, const struct gemm_1d1d_tab
                              const struct gemm_1d1d_shape *shape, int d, struct gemm_1d1d_plan<walk> *plan,
                              struct tile_order *order)
 {
-    if (gemm_plan_refused(call, gemm_1d1d_as_bf16(table, shape).built, table->count))
+    if (gemm_plan_refused(call, gemm_1d1d_as_bf16(table, shape).built, table->count) ||
+        gemm_1d1d_scales_refused(call, shape->m, shape->n, shape->k))
         return 1;
     plan->choice = gemm_1d1d_choose(table, shape, call->device);
     const struct gemm_choice *choice = &plan->choice;

@@ -16,6 +16,23 @@ double gemm_1d1d_element(const int64_t *dim, void *const *buffer, int operand, i
 /* Scales of an operand of `rows` rows; the padding is NaN: it must not reach a result. */
 void gemm_1d1d_fill_scales(float *scale, int64_t rows, int64_t blocks, uint64_t seed);
 
+/* For setup: nonzero, with call->error, where a tensor of scales (buffers 2 and 3) has too few rows for the shape. */
+static inline int gemm_1d1d_scales_refused(const struct ridge_call *call, int64_t m, int64_t n, int64_t k)
+{
+    const int64_t pitch[] = {gemm_fp8_block_pitch_a(m), gemm_fp8_block_pitch_a(n)};
+    for (int i = 0; i < 2 && call->buffer_bytes; i++) {
+        const int64_t rows = (int64_t)(call->buffer_bytes[2 + i] / sizeof(float)) / pitch[i];
+        if (rows >= gemm_fp8_block_count(k))
+            continue;
+        snprintf(call->error, call->error_bytes,
+                 "%s: %lld rows of %lld scales, but k=%lld needs %lld, one for each 128 of it",
+                 i ? "scale_b" : "scale_a", (long long)rows, (long long)pitch[i], (long long)k,
+                 (long long)gemm_fp8_block_count(k));
+        return 1;
+    }
+    return 0;
+}
+
 /* ref += the first `count` elements of c. */
 void gemm_1d1d_accumulate(const float *c, int64_t count, double *ref);
 
