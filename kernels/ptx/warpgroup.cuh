@@ -18,6 +18,14 @@ template <int registers> static __device__ __forceinline__ void registers_take()
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(registers));
 }
 
+/* 10 (special registers): threadIdx.x, read at every call, for code that has no register left to keep it in. */
+static __device__ __forceinline__ uint32_t thread_again()
+{
+    uint32_t thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
 /* 9.7.13.1 (barrier): `threads` threads, whole warps, meet at barrier `id` (1 to 15; 0 is __syncthreads). */
 static __device__ __forceinline__ void named_sync(int id, int threads)
 {
