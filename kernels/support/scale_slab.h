@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How many rows of scales a CTA takes when it takes whole ones: a power of two, at least 32 (a line of the M-major
- * layout), as many as come to 32 KiB at most. */
+ * layout), as many as come to 48 KiB at most. */
 #ifndef RIDGE_SCALE_SLAB_H
 #define RIDGE_SCALE_SLAB_H
 
@@ -12,7 +12,7 @@ enum { SCALE_SLAB_MAX_BLOCKS = 1024 };
 static inline int scale_slab_shift(int blocks)
 {
     int shift = 5;
-    while (shift < 9 && (8 * blocks << shift) <= 32768)
+    while (shift < 9 && (8 * blocks << shift) <= 49152)
         shift++;
     return shift;
 }
