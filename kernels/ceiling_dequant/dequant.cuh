@@ -37,19 +37,20 @@ static __device__ __forceinline__ uint32_t dequant_bits(float value, uint32_t co
  *   convert(word, factor) four codes to two words of 16-bit values
  *   value(words, scale)   what these words stand for
  * Warp w has tokens w, w + warps, ...; a lane has words lane, lane + 32, ... of a token, one of every tile. What a
- * token gives is folded into a word that goes to `sink`, by a multiply-add in a pipe that converts nothing; the last
+ * token gives is folded, as the bits of floats, by an FMA in a pipe that converts nothing; the last
  * token's values are written. */
 template <class route>
 static __global__ void __launch_bounds__(DEQUANT_THREADS, DEQUANT_CTAS_PER_SM)
     dequant_tokens(const uint32_t *__restrict__ seed, const float *__restrict__ scale, uint4 *__restrict__ out,
-                   uint32_t *__restrict__ sink, unsigned tokens)
+                   float *__restrict__ sink, unsigned tokens)
 {
     const unsigned warps = gridDim.x * (DEQUANT_THREADS / 32), lane = threadIdx.x % 32;
     const unsigned first = blockIdx.x * (DEQUANT_THREADS / 32) + threadIdx.x / 32;
     if (first >= tokens)
         return;
     const unsigned more = (tokens - 1 - first) / warps, last = first + more * warps, step = warps * DEQUANT_STRIDE;
-    uint32_t word[DEQUANT_TILES], factor[DEQUANT_TILES], folded = 0;
+    uint32_t word[DEQUANT_TILES], factor[DEQUANT_TILES];
+    float folded = 0;
 #pragma unroll
     for (int i = 0; i < DEQUANT_TILES; i++) {
         word[i] = seed[lane + 32 * i] + DEQUANT_STRIDE * first;
@@ -60,7 +61,7 @@ static __global__ void __launch_bounds__(DEQUANT_THREADS, DEQUANT_CTAS_PER_SM)
 #pragma unroll
         for (int i = 0; i < DEQUANT_TILES; i++) {
             const uint2 pairs = route::convert(word[i], factor[i]);
-            folded = pairs.x * pairs.y + folded;
+            folded = fmaf(__uint_as_float(pairs.x), __uint_as_float(pairs.y), folded);
             word[i] += step;
         }
     }
@@ -87,7 +88,7 @@ template <class route> static int dequant_launch(const struct ridge_call *call)
 {
     dequant_tokens<route><<<call->device->sms * DEQUANT_CTAS_PER_SM, DEQUANT_THREADS, 0, ridge_stream(call)>>>(
         (const uint32_t *)call->buffer[0], (const float *)call->buffer[1], (uint4 *)call->buffer[2],
-        (uint32_t *)call->workspace, (unsigned)call->dim[0]);
+        (float *)call->workspace, (unsigned)call->dim[0]);
     return RIDGE_LAUNCHED(call);
 }
 
