@@ -56,7 +56,7 @@ static __device__ __forceinline__ void produce(const small_arguments &arguments,
         mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
         mbarrier_arrive_expect(full, tile::stage_bytes);
         tma_load(data, &arguments.maps.a, i * gemm_depth, part.row_b, full);
-        gemm_load_slice(data + tile::a_bytes + part.sharer * slice * 128, arguments.maps.b, i,
+        gemm_load_slice(data + tile::a_bytes + part.sharer * slice * 128, arguments.maps.b, i * gemm_depth,
                         part.row_a + part.sharer * slice, full, arguments.sharers, part.sharing);
     }
 }

@@ -44,7 +44,7 @@ template <typename tile> struct slab_store {
     static __device__ __forceinline__ void load_b(uint32_t shared, const CUtensorMap &map, int i, int row,
                                                   uint32_t full, int slices, uint16_t ctas)
     {
-        gemm_load_slice(shared, map, i, row, full, slices, ctas);
+        gemm_load_slice(shared, map, i * gemm_depth, row, full, slices, ctas);
     }
 };
 

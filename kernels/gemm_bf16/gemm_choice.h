@@ -17,6 +17,7 @@ struct gemm_built {
     int rows, columns;          /* of D */
     int stage_bytes, fix_bytes; /* shared memory of a stage of 64 elements of k, and beside the stages */
     int group;                  /* slices of B are whole groups of rows; 0: 8, a swizzle atom */
+    bool turns;                 /* two consumers take turns: the end of a tile is under the next one's products */
 };
 
 struct gemm_choice {
@@ -65,7 +66,8 @@ static inline double gemm_fill_bytes(const struct gemm_built *built, const struc
 
 /* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM; the larger
  * counts, and a fifth of the smaller, since moving bytes takes power from a chip that has none to spare. A tile adds
- * what its end exposes: the last products drain and the result goes to shared memory. */
+ * what its end exposes: the last products drain and the result goes to shared memory. Of consumers that take turns only
+ * the last tile does. */
 static inline double gemm_estimate(const struct gemm_built *built, const struct gemm_choice *choice, const int64_t *dim,
                                    const struct ridge_device *device)
 {
@@ -76,7 +78,8 @@ static inline double gemm_estimate(const struct gemm_built *built, const struct 
     const double bytes = gemm_fill_bytes(built, choice, dim);
     const double fill = bytes / 40;
     const double stage = multiply > fill ? multiply + fill / 5 : fill + multiply / 5;
-    return (double)waves * ((double)gemm_div_up(dim[2], 64) * stage + 3.0 * built->columns + 200) + 2000;
+    const double end = 3.0 * built->columns + 200;
+    return (double)waves * (double)gemm_div_up(dim[2], 64) * stage + (built->turns ? 1 : (double)waves) * end + 2000;
 }
 
 /* Bytes from HBM when `band` cluster rows are walked together: the rows of A in a band are read once if they stay in L2

@@ -41,13 +41,13 @@ static __host__ __device__ __forceinline__ int gemm_readers(const gemm_cluster &
     return 4 * consumers * (cluster.rows + cluster.columns - 1);
 }
 
-static __device__ __forceinline__ void gemm_load_slice(uint32_t shared, const CUtensorMap &map, int i, int row,
+static __device__ __forceinline__ void gemm_load_slice(uint32_t shared, const CUtensorMap &map, int column, int row,
                                                        uint32_t full, int slices, uint16_t ctas)
 {
     if (slices == 1)
-        tma_load(shared, &map, i * gemm_depth, row, full);
+        tma_load(shared, &map, column, row, full);
     else
-        tma_load_multicast(shared, &map, i * gemm_depth, row, full, ctas);
+        tma_load_multicast(shared, &map, column, row, full, ctas);
 }
 
 /* The producer: this CTA's slices of all stages of all its tiles. */
@@ -68,8 +68,8 @@ static __device__ __forceinline__ void gemm_produce(const gemm_maps &maps, const
             const uint32_t full = ring_full(ring, at);
             mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
             mbarrier_arrive_expect(full, tile::stage_bytes);
-            gemm_load_slice(a, maps.a, i, row_a, full, cluster.columns, part.a_ctas);
-            gemm_load_slice(b, maps.b, i, row_b, full, cluster.rows, part.b_ctas);
+            gemm_load_slice(a, maps.a, i * gemm_depth, row_a, full, cluster.columns, part.a_ctas);
+            gemm_load_slice(b, maps.b, i * gemm_depth, row_b, full, cluster.rows, part.b_ctas);
         }
     }
 }

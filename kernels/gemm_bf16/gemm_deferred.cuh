@@ -122,7 +122,7 @@ static __device__ __forceinline__ void gemm_produce_deferred(const gemm_argument
             const uint32_t full = ring_full(ring, at);
             mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
             mbarrier_arrive_expect(full, tile::stage_bytes);
-            gemm_load_slice(a, arguments.maps.a, i, row_a, full, cluster.columns, part.a_ctas);
+            gemm_load_slice(a, arguments.maps.a, i * gemm_depth, row_a, full, cluster.columns, part.a_ctas);
             store::load_b(b, arguments.maps.b, i, row_b, full, cluster.rows, part.b_ctas);
         }
     }

@@ -43,6 +43,13 @@ static __device__ __forceinline__ float2 ld_shared_v2_f32(uint32_t address)
     return v;
 }
 
+static __device__ __forceinline__ uint16_t ld_shared_u16(uint32_t address)
+{
+    uint16_t v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address));
+    return v;
+}
+
 static __device__ __forceinline__ uint4 ld_shared_volatile_v4(uint32_t address)
 {
     uint4 v;

@@ -51,6 +51,13 @@ static __device__ __forceinline__ void ring_next(const ring &ring, ring_place &a
     }
 }
 
+/* The place after `steps` steps. */
+static __device__ __forceinline__ ring_place ring_place_of(const ring &ring, int steps)
+{
+    const uint32_t rounds = (uint32_t)steps / ring.stages;
+    return {(int)(steps - rounds * ring.stages), rounds & 1};
+}
+
 /* The producer at the end: every stage has been released. Arrivals from other CTAs are then in, so that this CTA may
  * end. */
 static __device__ __forceinline__ void ring_drain(const ring &ring, ring_place &at)

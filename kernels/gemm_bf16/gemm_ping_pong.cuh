@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two consumers with a tile of D each, which take turns (ping-pong): while one multiplies, the other rounds its sums and
+ * stores them. The producer fills the ring in the order of the tiles, so that every stage has one reader a CTA.
+ *
+ * A turn is passed when the last products of a tile are queued: the tensor cores have a stage of work left while the
+ * other consumer starts. The slabs, through which results leave, are passed on too, since there is room for one set.
+ *
+ * `format` is of the operands: format::depth elements of k in the 128 bytes of a stage's row, format::scaled (results are
+ * multiplied by *scale_a x *scale_b), format::multiply(sum, a, b, keep) a wgmma.
+ */
+#ifndef RIDGE_GEMM_PING_PONG_CUH
+#define RIDGE_GEMM_PING_PONG_CUH
+
+#include "kernels/gemm_bf16/gemm_schedule.cuh"
+
+/* `sets` of 64 rows, `places` for boxes of 16 rows in the slab of a warp. */
+template <int row_sets, int width, int box_places> struct gemm_turn_tile {
+    static constexpr int consumers = 1; /* of a tile; there are two tiles in a CTA */
+    static constexpr int sets = row_sets, rows = 64 * sets, columns = width;
+    static constexpr int a_bytes = rows * 128, b_bytes = columns * 128, stage_bytes = a_bytes + b_bytes;
+    static constexpr int places = box_places;
+    static constexpr int threads = 384, producer_registers = 40, consumer_registers = 232;
+};
+
+template <typename tile> static constexpr int gemm_turn_slab_bytes()
+{
+    return 4 * tile::places * gemm_slab<tile>::box_bytes;
+}
+
+template <typename tile> using gemm_turn_sums = float[tile::sets][tile::columns / 2];
+
+struct gemm_turn_arguments {
+    gemm_maps maps;
+    CUtensorMap d; /* boxes of a slab */
+    gemm_output out;
+    const float *scale_a, *scale_b;
+    int blocks, stages; /* blocks: stages of a tile */
+    bool tensor_store;  /* rows of D start at multiples of 16 bytes */
+    gemm_cluster cluster;
+    tile_order order;
+};
+
+/* Named barriers of consumer 0 and 1, at which each waits and the other arrives. */
+enum { GEMM_TURN = 1, GEMM_SLABS = 3 };
+
+static __device__ __forceinline__ void gemm_wait_for(int what, int consumer)
+{
+    named_sync(what + consumer, 256);
+}
+
+static __device__ __forceinline__ void gemm_pass(int what, int consumer)
+{
+    named_arrive(what + (consumer ^ 1), 256);
+}
+
+/* Slices [first, last) of the four of 32 bytes in the stage at `data`; without `keep` the first overwrites the sums. */
+template <typename format, typename tile, int first, int last>
+static __device__ __forceinline__ void gemm_turn_multiply(gemm_turn_sums<tile> &sum, uint32_t data, int keep)
+{
+    const uint64_t a = wgmma_descriptor_128(data), b = wgmma_descriptor_128(data + tile::a_bytes);
+#pragma unroll
+    for (int slice = first; slice < last; slice++) {
+#pragma unroll
+        for (int set = 0; set < tile::sets; set++)
+            format::multiply(sum[set], wgmma_descriptor_advance(a, set * 64 * 128 + slice * 32),
+                             wgmma_descriptor_advance(b, slice * 32), slice > 0 ? 1 : keep);
+    }
+}
+
+/* A stage's products, queued; `used` is the stage before, of the same tile if `keep`. See gemm_accumulate. */
+template <typename format, typename tile>
+static __device__ __forceinline__ void gemm_turn_step(gemm_turn_sums<tile> &sum, const ring &ring, ring_place &at,
+                                                      uint32_t &used, int keep, uint32_t ctas)
+{
+    const uint32_t data = ring.data + at.stage * tile::stage_bytes;
+    mbarrier_wait(ring_full(ring, at), at.parity);
+    wgmma_fence();
+    gemm_turn_multiply<format, tile, 0, 1>(sum, data, keep);
+    wgmma_commit();
+    wgmma_wait<1>();
+    if (keep)
+        gemm_release(used, ctas);
+    gemm_turn_multiply<format, tile, 1, 4>(sum, data, 1);
+    wgmma_commit();
+    used = ring_empty(ring, at);
+    ring_next(ring, at);
+}
+
+/* A box to D at (row, column) without the copy engine: any n. */
+template <typename tile>
+static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, uint32_t box, int row, int column)
+{
+    using slab = gemm_slab<tile>;
+#pragma unroll 1
+    for (int i = threadIdx.x % 32; i < 16 * slab::columns; i += 32) {
+        const int r = i / slab::columns, c = i % slab::columns, unit = slab::swizzled ? c / 8 ^ r % 8 : c / 8;
+        const uint16_t element = ld_shared_u16(box + r * slab::columns * 2 + unit * 16 + c % 8 * 2);
+        if (row + r < out.m && column + c < out.n)
+            ((uint16_t *)out.d)[(row + r) * out.n + column + c] = element;
+    }
+    __syncwarp();
+}
+
+/* The warp's rows of all sets through its slab, which is free; (row, column) is the corner of its first 16 rows in D. */
+template <typename tile, int box = 0>
+static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments &arguments, uint32_t slab_data,
+                                                       int row, int column, const gemm_turn_sums<tile> &sum)
+{
+    using slab = gemm_slab<tile>;
+    constexpr int across = tile::columns / slab::columns, set = box / across, first = box % across * slab::columns;
+    if constexpr (set < tile::sets) {
+        const uint32_t data = slab_data + box % tile::places * slab::box_bytes;
+        if (threadIdx.x % 32 == 0 && box >= tile::places)
+            bulk_wait_read<tile::places - 1>();
+        __syncwarp();
+        gemm_fill_box<tile, first>(data, sum[set]);
+        fence_proxy_async();
+        __syncwarp();
+        if (!arguments.tensor_store) {
+            gemm_turn_copy<tile>(arguments.out, data, row + 64 * set, column + first);
+        } else if (threadIdx.x % 32 == 0) {
+            tma_store(&arguments.d, column + first, row + 64 * set, data);
+            bulk_commit();
+        }
+        gemm_turn_store<tile, box + 1>(arguments, slab_data, row, column, sum);
+    }
+}
+
+template <typename format, typename tile>
+static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_arguments &arguments, const ring &ring,
+                                                         uint32_t slabs, const gemm_part &part, int consumer)
+{
+    const uint32_t slab = slabs + threadIdx.x / 32 % 4 * tile::places * gemm_slab<tile>::box_bytes;
+    const uint32_t ctas = part.a_ctas | part.b_ctas;
+    const int tiles = tile_count(arguments.order);
+    const float scale = format::scaled ? *arguments.scale_a * *arguments.scale_b : 1;
+    float sum[tile::sets][tile::columns / 2];
+    int turn = consumer;
+    for (int index = part.cluster + consumer * part.clusters; index < tiles; index += 2 * part.clusters, turn += 2) {
+        const bool last = index + part.clusters >= tiles;
+        ring_place at = ring_place_of(ring, turn * arguments.blocks);
+        uint32_t used = 0;
+        if (turn > 0)
+            gemm_wait_for(GEMM_TURN, consumer);
+#pragma unroll 1
+        for (int i = 0; i < arguments.blocks; i++)
+            gemm_turn_step<format, tile>(sum, ring, at, used, i > 0, ctas);
+        if (!last)
+            gemm_pass(GEMM_TURN, consumer);
+        wgmma_wait<0>();
+        gemm_release(used, ctas);
+        const tile_place place = tile_at(arguments.order, index);
+        const int row0 = (place.row * arguments.cluster.rows + part.row) * tile::rows;
+        const int column0 = (place.column * arguments.cluster.columns + part.column) * tile::columns;
+#pragma unroll
+        for (int set = 0; set < tile::sets; set++) {
+            wgmma_settle(sum[set]);
+#pragma unroll
+            for (int i = 0; format::scaled && i < tile::columns / 2; i++)
+                sum[set][i] *= scale;
+        }
+        if (turn > 0)
+            gemm_wait_for(GEMM_SLABS, consumer);
+        gemm_turn_store<tile>(arguments, slab, row0 + threadIdx.x / 32 % 4 * 16, column0, sum);
+        if (threadIdx.x % 32 == 0)
+            bulk_wait_read<0>();
+        __syncwarp();
+        if (!last)
+            gemm_pass(GEMM_SLABS, consumer);
+    }
+}
+
+/* This CTA's slices of all stages of all its tiles. It ends as gemm_produce_deferred does. */
+template <typename format, typename tile>
+static __device__ __forceinline__ void gemm_turn_produce(const gemm_turn_arguments &arguments, const ring &ring,
+                                                         const gemm_part &part)
+{
+    const gemm_cluster &cluster = arguments.cluster;
+    const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
+    ring_place at = {};
+    for (int index = part.cluster; index < tile_count(arguments.order); index += part.clusters) {
+        const tile_place place = tile_at(arguments.order, index);
+        const int row_a = (place.row * cluster.rows + part.row) * tile::rows + part.column * slice_a;
+        const int row_b = (place.column * cluster.columns + part.column) * tile::columns + part.row * slice_b;
+#pragma unroll 1
+        for (int i = 0; i < arguments.blocks; i++, ring_next(ring, at)) {
+            const uint32_t data = ring.data + at.stage * tile::stage_bytes, full = ring_full(ring, at);
+            mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
+            mbarrier_arrive_expect(full, tile::stage_bytes);
+            gemm_load_slice(data + part.column * slice_a * 128, arguments.maps.a, i * format::depth, row_a, full,
+                            cluster.columns, part.a_ctas);
+            gemm_load_slice(data + tile::a_bytes + part.row * slice_b * 128, arguments.maps.b, i * format::depth, row_b,
+                            full, cluster.rows, part.b_ctas);
+        }
+    }
+    ring_drain(ring, at);
+}
+
+template <typename format, typename tile>
+static __global__ void __launch_bounds__(tile::threads, 1)
+    gemm_ping_pong(const __grid_constant__ gemm_turn_arguments arguments)
+{
+    extern __shared__ __align__(1024) char memory[];
+    const uint32_t data = shared_address(memory), slabs = data + arguments.stages * tile::stage_bytes;
+    const ring ring = {data, slabs + gemm_turn_slab_bytes<tile>(), arguments.stages};
+    const gemm_part part = gemm_part_of(arguments.cluster);
+    const int warpgroup = gemm_warpgroup();
+
+    if (threadIdx.x == 0) {
+        tma_prefetch_map(&arguments.maps.a);
+        tma_prefetch_map(&arguments.maps.b);
+        tma_prefetch_map(&arguments.d);
+        ring_init(ring, gemm_readers(arguments.cluster, 1));
+    }
+    __syncwarp();
+    cluster_sync_relaxed();
+    if (warpgroup == 2) {
+        registers_give<tile::producer_registers>();
+        if (threadIdx.x % 128 == 0)
+            gemm_turn_produce<format, tile>(arguments, ring, part);
+    } else {
+        registers_take<tile::consumer_registers>();
+        gemm_turn_consume<format, tile>(arguments, ring, slabs, part, warpgroup);
+    }
+}
+
+#endif
