@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two consumers with a tile of D each, which take turns (ping-pong): while one multiplies, the other rounds its sums and
- * stores them. The producer fills the ring in the order of the tiles, so that every stage has one reader a CTA.
+ * Two consumers with a tile of D each, which take turns (ping-pong): while one multiplies, the other rounds its sums
+ * and stores them. The producer fills the ring in the order of the tiles, so that every stage has one reader a CTA.
  *
  * A turn is passed when the last products of a tile are queued: the tensor cores have a stage of work left while the
  * other consumer starts. The slabs, through which results leave, are passed on too, since there is room for one set.
  *
- * `format` is of the operands: format::depth elements of k in the 128 bytes of a stage's row, format::scaled (results are
- * multiplied by *scale_a x *scale_b), format::multiply(sum, a, b, keep) a wgmma.
+ * `format` is of the operands: format::depth elements of k in the 128 bytes of a stage's row, format::scaled (results
+ * are multiplied by *scale_a x *scale_b), format::multiply(sum, a, b, keep) a wgmma.
  */
 #ifndef RIDGE_GEMM_PING_PONG_CUH
 #define RIDGE_GEMM_PING_PONG_CUH
@@ -102,7 +102,8 @@ static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, ui
     __syncwarp();
 }
 
-/* The warp's rows of all sets through its slab, which is free; (row, column) is the corner of its first 16 rows in D. */
+/* The warp's rows of all sets through its slab, which is free; (row, column) is the corner of its first 16 rows in D.
+ */
 template <typename tile, int box = 0>
 static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments &arguments, uint32_t slab_data,
                                                        int row, int column, const gemm_turn_sums<tile> &sum)
