@@ -14,19 +14,23 @@
 
 #include "kernels/gemm_bf16/gemm_schedule.cuh"
 
-/* `sets` of 64 rows, `places` for boxes of 16 rows in the slab of a warp. */
+/* `sets` of 64 rows, `places` for boxes in the slab of a warp. */
 template <int row_sets, int width, int box_places> struct gemm_turn_tile {
-    static constexpr int consumers = 1; /* of a tile; there are two tiles in a CTA */
     static constexpr int sets = row_sets, rows = 64 * sets, columns = width;
     static constexpr int a_bytes = rows * 128, b_bytes = columns * 128, stage_bytes = a_bytes + b_bytes;
     static constexpr int places = box_places;
     static constexpr int threads = 384, producer_registers = 40, consumer_registers = 232;
 };
 
-template <typename tile> static constexpr int gemm_turn_slab_bytes()
-{
-    return 4 * tile::places * gemm_slab<tile>::box_bytes;
-}
+/* A box of D: whole sectors of 32 bytes, since half a sector costs a read. 64 columns are a swizzled line of 128 bytes;
+ * of other widths a box is whole rows, of which two meet in a bank. */
+template <typename tile> struct gemm_turn_box {
+    static constexpr bool swizzled = tile::columns % 64 == 0;
+    static constexpr int columns = swizzled ? 64 : tile::columns, rows = swizzled ? 16 : 8;
+    static constexpr int bytes = rows * columns * 2, slab_bytes = tile::places * bytes;
+    static constexpr int count = tile::sets * 16 / rows * (tile::columns / columns); /* in a warp's part of a tile */
+    static_assert(tile::columns % 16 == 0, "a box is whole sectors");
+};
 
 template <typename tile> using gemm_turn_sums = float[tile::sets][tile::columns / 2];
 
@@ -87,15 +91,33 @@ static __device__ __forceinline__ void gemm_turn_step(gemm_turn_sums<tile> &sum,
     ring_next(ring, at);
 }
 
+/* The 8 rows of a half of the fragments, all columns. */
+template <typename tile, int half>
+static __device__ __forceinline__ void gemm_turn_fill(uint32_t box, const float (&sum)[tile::columns / 2])
+{
+    const int lane = threadIdx.x % 32;
+    const uint32_t address = box + lane % 8 * tile::columns * 2 + lane / 8 * 16;
+#pragma unroll
+    for (int unit = 0; unit < tile::columns / 8; unit += 4) {
+        const int at = unit * 4 + 2 * half;
+        const uint32_t first = cvt_bf16x2_f32(sum[at], sum[at + 1]), second = cvt_bf16x2_f32(sum[at + 4], sum[at + 5]);
+        if (unit + 4 <= tile::columns / 8)
+            stmatrix_x4(address + unit * 16, first, second, cvt_bf16x2_f32(sum[at + 8], sum[at + 9]),
+                        cvt_bf16x2_f32(sum[at + 12], sum[at + 13]));
+        else
+            stmatrix_x2(address + unit * 16, first, second);
+    }
+}
+
 /* A box to D at (row, column) without the copy engine: any n. */
 template <typename tile>
-static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, uint32_t box, int row, int column)
+static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, uint32_t data, int row, int column)
 {
-    using slab = gemm_slab<tile>;
+    using box = gemm_turn_box<tile>;
 #pragma unroll 1
-    for (int i = threadIdx.x % 32; i < 16 * slab::columns; i += 32) {
-        const int r = i / slab::columns, c = i % slab::columns, unit = slab::swizzled ? c / 8 ^ r % 8 : c / 8;
-        const uint16_t element = ld_shared_u16(box + r * slab::columns * 2 + unit * 16 + c % 8 * 2);
+    for (int i = threadIdx.x % 32; i < box::rows * box::columns; i += 32) {
+        const int r = i / box::columns, c = i % box::columns, unit = box::swizzled ? c / 8 ^ r % 8 : c / 8;
+        const uint16_t element = ld_shared_u16(data + r * box::columns * 2 + unit * 16 + c % 8 * 2);
         if (row + r < out.m && column + c < out.n)
             ((uint16_t *)out.d)[(row + r) * out.n + column + c] = element;
     }
@@ -104,27 +126,32 @@ static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, ui
 
 /* The warp's rows of all sets through its slab, which is free; (row, column) is the corner of its first 16 rows in D.
  */
-template <typename tile, int box = 0>
-static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments &arguments, uint32_t slab_data,
-                                                       int row, int column, const gemm_turn_sums<tile> &sum)
+template <typename tile, int i = 0>
+static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments &arguments, uint32_t slab, int row,
+                                                       int column, const gemm_turn_sums<tile> &sum)
 {
-    using slab = gemm_slab<tile>;
-    constexpr int across = tile::columns / slab::columns, set = box / across, first = box % across * slab::columns;
-    if constexpr (set < tile::sets) {
-        const uint32_t data = slab_data + box % tile::places * slab::box_bytes;
-        if (threadIdx.x % 32 == 0 && box >= tile::places)
+    using box = gemm_turn_box<tile>;
+    if constexpr (i < box::count) {
+        constexpr int set = i / (box::count / tile::sets), in_set = i % (box::count / tile::sets);
+        const int box_row = row + 64 * set + (box::swizzled ? 0 : 8 * in_set);
+        const int box_column = column + (box::swizzled ? 64 * in_set : 0);
+        const uint32_t data = slab + i % tile::places * box::bytes;
+        if (threadIdx.x % 32 == 0 && i >= tile::places)
             bulk_wait_read<tile::places - 1>();
         __syncwarp();
-        gemm_fill_box<tile, first>(data, sum[set]);
+        if constexpr (box::swizzled)
+            gemm_fill_box<tile, 64 * in_set>(data, sum[set]);
+        else
+            gemm_turn_fill<tile, in_set>(data, sum[set]);
         fence_proxy_async();
         __syncwarp();
         if (!arguments.tensor_store) {
-            gemm_turn_copy<tile>(arguments.out, data, row + 64 * set, column + first);
+            gemm_turn_copy<tile>(arguments.out, data, box_row, box_column);
         } else if (threadIdx.x % 32 == 0) {
-            tma_store(&arguments.d, column + first, row + 64 * set, data);
+            tma_store(&arguments.d, box_column, box_row, data);
             bulk_commit();
         }
-        gemm_turn_store<tile, box + 1>(arguments, slab_data, row, column, sum);
+        gemm_turn_store<tile, i + 1>(arguments, slab, row, column, sum);
     }
 }
 
@@ -132,7 +159,7 @@ template <typename format, typename tile>
 static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_arguments &arguments, const ring &ring,
                                                          uint32_t slabs, const gemm_part &part, int consumer)
 {
-    const uint32_t slab = slabs + threadIdx.x / 32 % 4 * tile::places * gemm_slab<tile>::box_bytes;
+    const uint32_t slab = slabs + threadIdx.x / 32 % 4 * gemm_turn_box<tile>::slab_bytes;
     const uint32_t ctas = part.a_ctas | part.b_ctas;
     const int tiles = tile_count(arguments.order);
     const float scale = format::scaled ? *arguments.scale_a * *arguments.scale_b : 1;
@@ -204,7 +231,7 @@ static __global__ void __launch_bounds__(tile::threads, 1)
 {
     extern __shared__ __align__(1024) char memory[];
     const uint32_t data = shared_address(memory), slabs = data + arguments.stages * tile::stage_bytes;
-    const ring ring = {data, slabs + gemm_turn_slab_bytes<tile>(), arguments.stages};
+    const ring ring = {data, slabs + 4 * gemm_turn_box<tile>::slab_bytes, arguments.stages};
     const gemm_part part = gemm_part_of(arguments.cluster);
     const int warpgroup = gemm_warpgroup();
 

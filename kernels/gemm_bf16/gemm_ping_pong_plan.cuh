@@ -9,7 +9,7 @@
 struct gemm_turn_compiled {
     struct gemm_built built;
     void (*kernel)(gemm_turn_arguments);
-    int box; /* columns of a box of D */
+    int box_rows, box_columns; /* of D */
 };
 
 struct gemm_turn_table {
@@ -30,9 +30,10 @@ struct gemm_turn_plan {
 
 template <typename format, typename tile> static constexpr gemm_turn_compiled gemm_turn_compiled_of()
 {
-    return {{tile::rows, tile::columns, tile::stage_bytes, gemm_turn_slab_bytes<tile>(), 0, true},
+    return {{tile::rows, tile::columns, tile::stage_bytes, 4 * gemm_turn_box<tile>::slab_bytes, 0, true},
             gemm_ping_pong<format, tile>,
-            gemm_slab<tile>::columns};
+            gemm_turn_box<tile>::rows,
+            gemm_turn_box<tile>::columns};
 }
 
 /* A stage has the same bytes and takes the same clocks in both formats: gemm_choice.h counts k in elements of BF16. */
@@ -55,7 +56,8 @@ static inline int gemm_turn_encode(const struct ridge_call *call, const struct g
         table->dtype, call->buffer[0], m, k, k, tile->built.rows / choice->cluster_columns, table->depth, 128};
     const struct tensor_map_matrix b = {
         table->dtype, call->buffer[1], n, k, k, tile->built.columns / choice->cluster_rows, table->depth, 128};
-    const struct tensor_map_matrix result = {RIDGE_BF16, d, m, n, n, 16, tile->box, tile->box == 64 ? 128 : 0};
+    const struct tensor_map_matrix result = {
+        RIDGE_BF16, d, m, n, n, tile->box_rows, tile->box_columns, tile->box_columns == 64 ? 128 : 0};
     arguments->out = {(__nv_bfloat16 *)d, m, n};
     arguments->tensor_store = n % 8 == 0;
     if (tensor_map_encode(call, &a, &arguments->maps.a) || tensor_map_encode(call, &b, &arguments->maps.b))
