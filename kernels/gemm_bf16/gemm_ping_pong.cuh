@@ -45,8 +45,9 @@ struct gemm_turn_arguments {
     tile_order order;
 };
 
-/* Named barriers of consumer 0 and 1, at which each waits and the other arrives. */
-enum { GEMM_TURN = 1, GEMM_SLABS = 3 };
+/* Named barriers of consumer 0 and 1, at which each waits and the other arrives; and one of the warps that have read
+ * the last stage of all, after which the ring is their slab. */
+enum { GEMM_TURN = 1, GEMM_SLABS = 3, GEMM_RING = 5 };
 
 static __device__ __forceinline__ void gemm_wait_for(int what, int consumer)
 {
@@ -72,23 +73,33 @@ static __device__ __forceinline__ void gemm_turn_multiply(gemm_turn_sums<tile> &
     }
 }
 
-/* A stage's products, queued; `used` is the stage before, of the same tile if `keep`. See gemm_accumulate. */
+/* The products of a tile: see gemm_accumulate. The turn is passed a stage before the end, so that the other consumer's
+ * first products are queued when the last ones of this one end; it may wait for a stage of the ring no earlier, since a
+ * barrier tells only two phases apart. */
 template <typename format, typename tile>
-static __device__ __forceinline__ void gemm_turn_step(gemm_turn_sums<tile> &sum, const ring &ring, ring_place &at,
-                                                      uint32_t &used, int keep, uint32_t ctas)
+static __device__ __forceinline__ void gemm_turn_accumulate(gemm_turn_sums<tile> &sum, const ring &ring, ring_place at,
+                                                            int blocks, uint32_t ctas, int consumer, bool last)
 {
-    const uint32_t data = ring.data + at.stage * tile::stage_bytes;
-    mbarrier_wait(ring_full(ring, at), at.parity);
-    wgmma_fence();
-    gemm_turn_multiply<format, tile, 0, 1>(sum, data, keep);
-    wgmma_commit();
-    wgmma_wait<1>();
-    if (keep)
-        gemm_release(used, ctas);
-    gemm_turn_multiply<format, tile, 1, 4>(sum, data, 1);
-    wgmma_commit();
-    used = ring_empty(ring, at);
-    ring_next(ring, at);
+    uint32_t used = 0;
+#pragma unroll 1
+    for (int i = 0; i < blocks; i++) {
+        const uint32_t data = ring.data + at.stage * tile::stage_bytes;
+        mbarrier_wait(ring_full(ring, at), at.parity);
+        if (i == blocks - 1 && !last)
+            gemm_pass(GEMM_TURN, consumer);
+        wgmma_fence();
+        gemm_turn_multiply<format, tile, 0, 1>(sum, data, i > 0);
+        wgmma_commit();
+        wgmma_wait<1>();
+        if (i > 0)
+            gemm_release(used, ctas);
+        gemm_turn_multiply<format, tile, 1, 4>(sum, data, 1);
+        wgmma_commit();
+        used = ring_empty(ring, at);
+        ring_next(ring, at);
+    }
+    wgmma_wait<0>();
+    gemm_release(used, ctas);
 }
 
 /* The 8 rows of a half of the fragments, all columns. */
@@ -124,19 +135,19 @@ static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, ui
     __syncwarp();
 }
 
-/* The warp's rows of all sets through its slab, which is free; (row, column) is the corner of its first 16 rows in D.
- */
+/* The warp's rows of all sets through its slab, which is free and has places for all boxes if `last`; (row, column) is
+ * the corner of its first 16 rows in D. */
 template <typename tile, int i = 0>
 static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments &arguments, uint32_t slab, int row,
-                                                       int column, const gemm_turn_sums<tile> &sum)
+                                                       int column, const gemm_turn_sums<tile> &sum, bool last)
 {
     using box = gemm_turn_box<tile>;
     if constexpr (i < box::count) {
         constexpr int set = i / (box::count / tile::sets), in_set = i % (box::count / tile::sets);
         const int box_row = row + 64 * set + (box::swizzled ? 0 : 8 * in_set);
         const int box_column = column + (box::swizzled ? 64 * in_set : 0);
-        const uint32_t data = slab + i % tile::places * box::bytes;
-        if (threadIdx.x % 32 == 0 && i >= tile::places)
+        const uint32_t data = slab + (last ? i : i % tile::places) * box::bytes;
+        if (threadIdx.x % 32 == 0 && i >= tile::places && !last)
             bulk_wait_read<tile::places - 1>();
         __syncwarp();
         if constexpr (box::swizzled)
@@ -151,7 +162,7 @@ static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments
             tma_store(&arguments.d, box_column, box_row, data);
             bulk_commit();
         }
-        gemm_turn_store<tile, i + 1>(arguments, slab, row, column, sum);
+        gemm_turn_store<tile, i + 1>(arguments, slab, row, column, sum, last);
     }
 }
 
@@ -159,7 +170,8 @@ template <typename format, typename tile>
 static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_arguments &arguments, const ring &ring,
                                                          uint32_t slabs, const gemm_part &part, int consumer)
 {
-    const uint32_t slab = slabs + threadIdx.x / 32 % 4 * gemm_turn_box<tile>::slab_bytes;
+    using box = gemm_turn_box<tile>;
+    const int warp = threadIdx.x / 32 % 4;
     const uint32_t ctas = part.a_ctas | part.b_ctas;
     const int tiles = tile_count(arguments.order);
     const float scale = format::scaled ? *arguments.scale_a * *arguments.scale_b : 1;
@@ -167,17 +179,10 @@ static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_argumen
     int turn = consumer;
     for (int index = part.cluster + consumer * part.clusters; index < tiles; index += 2 * part.clusters, turn += 2) {
         const bool last = index + part.clusters >= tiles;
-        ring_place at = ring_place_of(ring, turn * arguments.blocks);
-        uint32_t used = 0;
+        const ring_place at = ring_place_of(ring, turn * arguments.blocks);
         if (turn > 0)
             gemm_wait_for(GEMM_TURN, consumer);
-#pragma unroll 1
-        for (int i = 0; i < arguments.blocks; i++)
-            gemm_turn_step<format, tile>(sum, ring, at, used, i > 0, ctas);
-        if (!last)
-            gemm_pass(GEMM_TURN, consumer);
-        wgmma_wait<0>();
-        gemm_release(used, ctas);
+        gemm_turn_accumulate<format, tile>(sum, ring, at, arguments.blocks, ctas, consumer, last);
         const tile_place place = tile_at(arguments.order, index);
         const int row0 = (place.row * arguments.cluster.rows + part.row) * tile::rows;
         const int column0 = (place.column * arguments.cluster.columns + part.column) * tile::columns;
@@ -190,7 +195,10 @@ static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_argumen
         }
         if (turn > 0)
             gemm_wait_for(GEMM_SLABS, consumer);
-        gemm_turn_store<tile>(arguments, slab, row0 + threadIdx.x / 32 % 4 * 16, column0, sum);
+        if (last)
+            named_sync(GEMM_RING, 128);
+        const uint32_t slab = last ? ring.data + warp * box::count * box::bytes : slabs + warp * box::slab_bytes;
+        gemm_turn_store<tile>(arguments, slab, row0 + warp * 16, column0, sum, last);
         if (threadIdx.x % 32 == 0)
             bulk_wait_read<0>();
         __syncwarp();
