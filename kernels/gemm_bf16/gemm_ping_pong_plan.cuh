@@ -36,15 +36,33 @@ template <typename format, typename tile> static constexpr gemm_turn_compiled ge
             gemm_turn_box<tile>::columns};
 }
 
-/* A stage has the same bytes and takes the same clocks in both formats: gemm_choice.h counts k in elements of BF16. */
+/* Tiles and shape as gemm_choice.h takes them, which counts k in elements of BF16: a stage has the same bytes and takes
+ * the same clocks in both formats. */
+struct gemm_turn_as_bf16 {
+    struct gemm_built built[GEMM_TURN_MAX_COMPILED];
+    int64_t dim[RIDGE_MAX_AXES];
+};
+
+static inline struct gemm_turn_as_bf16 gemm_turn_to_bf16(const struct gemm_turn_table *table, const int64_t *dim)
+{
+    struct gemm_turn_as_bf16 as = {{}, {dim[0], dim[1], ridge_ceil_div(dim[2] * gemm_depth, table->depth)}};
+    for (int i = 0; i < table->count; i++)
+        as.built[i] = table->compiled[i].built;
+    return as;
+}
+
 static inline struct gemm_choice gemm_turn_choose(const struct gemm_turn_table *table, const int64_t *dim,
                                                   const struct ridge_device *device)
 {
-    const int64_t as_bf16[RIDGE_MAX_AXES] = {dim[0], dim[1], ridge_ceil_div(dim[2] * gemm_depth, table->depth)};
-    struct gemm_built built[GEMM_TURN_MAX_COMPILED];
-    for (int i = 0; i < table->count; i++)
-        built[i] = table->compiled[i].built;
-    return gemm_choose(built, table->count, as_bf16, device);
+    const struct gemm_turn_as_bf16 as = gemm_turn_to_bf16(table, dim);
+    return gemm_choose(as.built, table->count, as.dim, device);
+}
+
+static inline int gemm_turn_plans(const struct gemm_turn_table *table, const int64_t *dim,
+                                  const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    const struct gemm_turn_as_bf16 as = gemm_turn_to_bf16(table, dim);
+    return gemm_plans(as.built, table->count, as.dim, device, plan, max);
 }
 
 static inline int gemm_turn_encode(const struct ridge_call *call, const struct gemm_turn_table *table,
@@ -53,11 +71,11 @@ static inline int gemm_turn_encode(const struct ridge_call *call, const struct g
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const struct gemm_turn_compiled *tile = &table->compiled[choice->tile];
     const struct tensor_map_matrix a = {
-        table->dtype, call->buffer[0], m, k, k, tile->built.rows / choice->cluster_columns, table->depth, 128};
+        table->dtype, call->buffer[0], m, k, k, tile->built.rows / choice->cluster_columns, table->depth, 128, "a"};
     const struct tensor_map_matrix b = {
-        table->dtype, call->buffer[1], n, k, k, tile->built.columns / choice->cluster_rows, table->depth, 128};
-    const struct tensor_map_matrix result = {
-        RIDGE_BF16, d, m, n, n, tile->box_rows, tile->box_columns, tile->box_columns == 64 ? 128 : 0};
+        table->dtype, call->buffer[1], n, k, k, tile->built.columns / choice->cluster_rows, table->depth, 128, "b"};
+    const int swizzle = tile->box_columns == 64 ? 128 : 0;
+    const struct tensor_map_matrix result = {RIDGE_BF16, d, m, n, n, tile->box_rows, tile->box_columns, swizzle, "d"};
     arguments->out = {(__nv_bfloat16 *)d, m, n};
     arguments->tensor_store = n % 8 == 0;
     if (tensor_map_encode(call, &a, &arguments->maps.a) || tensor_map_encode(call, &b, &arguments->maps.b))
@@ -69,6 +87,8 @@ static inline int gemm_turn_encode(const struct ridge_call *call, const struct g
 static inline int gemm_turn_prepare(struct ridge_call *call, const struct gemm_turn_table *table, void *d,
                                     struct gemm_turn_plan *plan)
 {
+    if (gemm_plan_refused(call, gemm_turn_to_bf16(table, call->dim).built, table->count))
+        return 1;
     const struct gemm_choice choice = gemm_turn_choose(table, call->dim, call->device);
     const struct gemm_turn_compiled *tile = &table->compiled[choice.tile];
     const struct gemm_built *built = &tile->built;

@@ -29,6 +29,11 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
     gemm_turn_issued(&table, dim, device, work);
 }
 
+static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    return gemm_turn_plans(&table, dim, device, plan, max);
+}
+
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_05_ping_pong = {
     .idea = "two consumers with a tile each take turns: one multiplies while the other stores",
     .source = "CUTLASS, sm90_gemm_tma_warpspecialized_pingpong",
@@ -41,5 +46,6 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_05_ping_pong
     .teardown = free,
     .describe = gemm_turn_describe,
     .launch = gemm_turn_launch,
+    .plans = plans,
     .kernel = (const void *)gemm_ping_pong<e4m3_format, gemm_turn_tile<2, 176, 3>>,
 };
