@@ -15,8 +15,9 @@
 static const struct ridge_device h200 = {
     .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
 
-static const struct gemm_built built[] = {
-    {128, 256, 384 * 128, 32768, 0}, {192, 176, 368 * 128, 33792, 0}, {128, 144, 272 * 128, 18432, 0}};
+static const struct gemm_built built[] = {{128, 256, 384 * 128, 32768, 0, false},
+                                          {192, 176, 368 * 128, 33792, 0, false},
+                                          {128, 144, 272 * 128, 18432, 0, false}};
 
 static void every_tile_once(void **state)
 {
@@ -59,10 +60,24 @@ static void tile_fits_the_shape(void **state)
     assert_int_equal(choice.stages, 4);
     assert_int_equal(choice.band, 8); /* 2048 x 2048 in flight */
     choice = gemm_choose(built, 3, narrow, &h200);
-    assert_int_equal(choice.tile, 2); /* 128 tiles are one wave */
+    assert_int_equal(choice.tile, 2);            /* 128 tiles are one wave */
     assert_int_equal(choice.cluster_columns, 2); /* A is the larger operand: it is the one to share */
     choice = gemm_choose(built, 3, odd, &h200);
     assert_int_equal(choice.tile, 1); /* 22 x 12 tiles are two waves */
+}
+
+/* Consumers that take turns lose the end of their last tile only: nothing against others in one wave of tiles, and 728
+ * clocks for each wave before the last. */
+static void turns_hide_the_end_of_a_tile(void **state)
+{
+    (void)state;
+    const struct gemm_built pair[] = {{128, 176, 304 * 128, 33792, 0, false}, {128, 176, 304 * 128, 33792, 0, true}};
+    const struct gemm_choice choice = {.cluster_rows = 2, .cluster_columns = 1};
+    const int64_t one_wave[] = {4096, 704, 7168}, ten_waves[] = {4096, 7168, 2048};
+    assert_true(gemm_estimate(&pair[0], &choice, one_wave, &h200) == gemm_estimate(&pair[1], &choice, one_wave, &h200));
+    assert_true(gemm_estimate(&pair[0], &choice, ten_waves, &h200) ==
+                gemm_estimate(&pair[1], &choice, ten_waves, &h200) + 9 * 728);
+    assert_int_equal(gemm_choose(pair, 2, ten_waves, &h200).tile, 1);
 }
 
 static void choice_fits_the_chip(void **state)
@@ -113,7 +128,7 @@ static void a_plan_is_obeyed(void **state)
 static void a_bad_plan_is_refused(void **state)
 {
     (void)state;
-    static const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16};
+    static const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16, false};
     static const struct {
         const char *plan, *rule;
     } bad[] = {
@@ -188,9 +203,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_tile_once),       cmocka_unit_test(bands_go_column_by_column),
-        cmocka_unit_test(tile_fits_the_shape),   cmocka_unit_test(choice_fits_the_chip),
-        cmocka_unit_test(a_plan_is_obeyed),      cmocka_unit_test(a_bad_plan_is_refused),
-        cmocka_unit_test(plans_are_listed),
+        cmocka_unit_test(tile_fits_the_shape),   cmocka_unit_test(turns_hide_the_end_of_a_tile),
+        cmocka_unit_test(choice_fits_the_chip),  cmocka_unit_test(a_plan_is_obeyed),
+        cmocka_unit_test(a_bad_plan_is_refused), cmocka_unit_test(plans_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
