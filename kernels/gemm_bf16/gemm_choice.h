@@ -98,6 +98,16 @@ static inline double gemm_traffic(const struct gemm_built *built, const struct g
     return (a_band <= keep ? a : a * waves) + (a_band + b <= keep ? b : b * bands);
 }
 
+/* A band of `rows` rows of clusters that is at least as high as `band`, less than twice, and divides them; else bands of
+ * about one height. */
+static inline int gemm_even_band(int64_t rows, int band)
+{
+    for (int even = band; even < 2 * band; even++)
+        if (rows % even == 0)
+            return even;
+    return (int)gemm_div_up(rows, gemm_div_up(rows, band));
+}
+
 /* The block of tiles in flight is about square, unless another band saves a tenth of the traffic. */
 static inline int gemm_band(const struct gemm_built *built, const struct gemm_choice *choice, const int64_t *dim,
                             const struct ridge_device *device)
@@ -108,7 +118,7 @@ static inline int gemm_band(const struct gemm_built *built, const struct gemm_ch
     int best = 1;
     while (best < rows && (best + 1) * (best + 1) * height <= clusters * width)
         best++;
-    best = (int)gemm_div_up(rows, gemm_div_up(rows, best));
+    best = gemm_even_band(rows, best);
     for (int band = 1; band <= 32 && band <= rows; band++) {
         /* Bands of one height: a short one at the end would walk half a block. */
         if (gemm_div_up(rows, gemm_div_up(rows, band)) != band)
