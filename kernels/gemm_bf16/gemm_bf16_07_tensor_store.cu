@@ -21,7 +21,7 @@ template <typename tile> static int start(const struct ridge_call *call, const s
                                 plan->arguments);
 }
 
-#define TILES(X) X(2, 256) X(3, 176) X(2, 144)
+#define TILES(X) X(2, 256)
 
 #define BUILT(w, n) built_of<gemm_tile<w, n>>(),
 #define KERNEL(w, n) (const void *)gemm_schedule<gemm_tile<w, n>>,
@@ -125,10 +125,9 @@ static int plans(const int64_t *dim, const struct ridge_device *device, char (*p
 }
 
 extern "C" const struct ridge_variant ridge_variant_gemm_bf16_07_tensor_store = {
-    .idea = "results go through shared memory to TMA stores that run under the next tile; the tile fits the shape",
+    .idea = "results go through shared memory to TMA stores that run under the next tile",
     .source = "PTX ISA 9.0, 9.7.14.5.16 (stmatrix) and 9.7.9.25.5.3",
-    .changes =
-        "a consumer is back at its next tile once its result is in shared memory; three tile shapes to choose from",
+    .changes = "a consumer is back at its next tile once its result is in shared memory",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_unsupported,

@@ -48,7 +48,7 @@ template <typename tile> struct slab_store {
     }
 };
 
-#define TILES(X) X(2, 256) X(2, 192)
+#define TILES(X) X(2, 256)
 #define BUILT(w, n)                                                                                                    \
     {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes,                                    \
      gemm_slab<gemm_tile<w, n>>::bytes_all},

@@ -3,11 +3,11 @@
 
 /*
  * The order of the rows of B in shared memory is the order of the columns of D in the fragments. The copy engine brings
- * the rows of a group so that a thread's 2 x group / 8 elements of a row of D lie side by side: four threads store 64
- * (group of 32) or 32 bytes of a row, whole sectors, without shared memory.
+ * the rows of a group so that a thread's four elements of a row of D lie side by side: four threads store 32 bytes of a
+ * row, a whole sector, without shared memory.
  */
 template <typename tile> struct direct_store {
-    static constexpr int group = tile::columns % 64 == 0 ? 32 : 16, groups = tile::columns / group;
+    static constexpr int group = 16, groups = tile::columns / group;
     static constexpr int parts = groups % 3 == 0 ? 3 : 4, bytes = 0;
     static constexpr bool any_n = true;
     static_assert(tile::columns % group == 0, "a tile is whole groups");
@@ -19,11 +19,7 @@ template <typename tile> struct direct_store {
         const int at = g * (group / 4) + h;
         if (row >= out.m || column >= out.n)
             return;
-        void *d = out.d + (int64_t)row * out.n + column;
-        if constexpr (group == 32)
-            *(uint4 *)d = make_uint4(words[at], words[at + 2], words[at + 4], words[at + 6]);
-        else
-            *(uint2 *)d = make_uint2(words[at], words[at + 2]);
+        *(uint2 *)(out.d + (int64_t)row * out.n + column) = make_uint2(words[at], words[at + 2]);
     }
 
     static __device__ __forceinline__ void part(const gemm_arguments &arguments,
@@ -50,7 +46,7 @@ template <typename tile> struct direct_store {
     }
 };
 
-#define TILES(X) X(2, 256) X(3, 176) X(2, 192) X(2, 144)
+#define TILES(X) X(3, 176) X(2, 144)
 #define BUILT(w, n)                                                                                                    \
     {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes, 0,                                 \
      direct_store<gemm_tile<w, n>>::group},
@@ -63,7 +59,7 @@ static const struct gemm_deferred_table table = {built, tiles, sizeof built / si
 
 static const char *unsupported(const int64_t *dim, const struct ridge_device *device)
 {
-    return dim[1] % 32 ? "n is not a multiple of 32: rows of B are ordered in groups of 32"
+    return dim[1] % 16 ? "n is not a multiple of 16: rows of B are ordered in groups of 16"
                        : gemm_unsupported(dim, device);
 }
 
@@ -85,7 +81,7 @@ static int plans(const int64_t *dim, const struct ridge_device *device, char (*p
 extern "C" const struct ridge_variant ridge_variant_gemm_bf16_10_ordered_rows = {
     .idea = "rows of B in such an order that every thread has neighbouring columns of D and stores them itself",
     .source = "CUDA driver API, cuTensorMapEncodeTiled (five dimensions in any order); PTX ISA 9.0, 9.7.15.5.1",
-    .changes = "results do not pass through shared memory, which the tensor cores read all the time",
+    .changes = "results do not pass through shared memory; tiles for n of few whole tiles: 192 x 176, 128 x 144",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = unsupported,
@@ -95,5 +91,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_10_ordered_rows = 
     .describe = gemm_deferred_describe,
     .launch = gemm_deferred_launch,
     .plans = plans,
-    .kernel = (const void *)gemm_deferred<gemm_tile<2, 256>, direct_store<gemm_tile<2, 256>>>,
+    .kernel = (const void *)gemm_deferred<gemm_tile<3, 176>, direct_store<gemm_tile<3, 176>>>,
 };

@@ -64,8 +64,8 @@ static inline double gemm_fill_bytes(const struct gemm_built *built, const struc
     return a * (dim[0] > dim[1] ? 1.2 : 1) + b * (dim[1] > dim[0] ? 1.2 : 1);
 }
 
-/* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM; the larger
- * counts, and a fifth of the smaller, since moving bytes takes power from a chip that has none to spare. A tile adds
+/* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM, of which
+ * multicasts make 48; the larger counts, and a fifth of the smaller, since moving bytes takes power from a chip that has none to spare. A tile adds
  * what its end exposes: the last products drain and the result goes to shared memory. Of consumers that take turns only
  * the last tile does. */
 static inline double gemm_estimate(const struct gemm_built *built, const struct gemm_choice *choice, const int64_t *dim,
@@ -76,7 +76,7 @@ static inline double gemm_estimate(const struct gemm_built *built, const struct 
     const int64_t waves = gemm_div_up(rows * columns, gemm_places(choice, device));
     const double multiply = built->rows / 64 * built->columns * 2.0;
     const double bytes = gemm_fill_bytes(built, choice, dim);
-    const double fill = bytes / 40;
+    const double fill = bytes / (choice->cluster_rows * choice->cluster_columns > 1 ? 48 : 40);
     const double stage = multiply > fill ? multiply + fill / 5 : fill + multiply / 5;
     const double end = 3.0 * built->columns + 200;
     return (double)waves * (double)gemm_div_up(dim[2], 64) * stage + (built->turns ? 1 : (double)waves) * end + 2000;

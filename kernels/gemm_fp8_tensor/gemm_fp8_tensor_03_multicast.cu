@@ -94,7 +94,7 @@ template <typename tile> static int start(const struct ridge_call *call, const s
                                 (const float *)call->buffer[3]);
 }
 
-#define TILES(X) X(2, 256) X(3, 176) X(2, 192) X(2, 176) X(2, 144)
+#define TILES(X) X(2, 256) X(3, 176) X(2, 144)
 
 #define COMPILED(w, n) compiled_of<gemm_fp8_tile<w, n>>(),
 #define START(w, n) start<gemm_fp8_tile<w, n>>,
@@ -137,7 +137,7 @@ static int plans(const int64_t *dim, const struct ridge_device *device, char (*p
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_03_multicast = {
     .idea = "clusters of two CTAs share what they load by TMA multicast; the tile fits the shape",
     .source = "PTX ISA 9.0, 9.7.9.25.5.2 (cp.async.bulk.tensor, .multicast::cluster)",
-    .changes = "L2 is read once for two CTAs; five tile shapes to choose from",
+    .changes = "L2 is read once for two CTAs; three tile shapes to choose from",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_fp8_unsupported,

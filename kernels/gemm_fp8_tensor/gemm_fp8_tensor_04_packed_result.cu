@@ -158,7 +158,7 @@ template <typename tile> static int start(const struct ridge_call *call, const s
                                 (const float *)call->buffer[3]);
 }
 
-#define TILES(X) X(2, 256) X(2, 192) X(2, 176) X(2, 144)
+#define TILES(X) X(2, 256)
 
 #define COMPILED(w, n) compiled_of<gemm_fp8_tile<w, n>>(),
 #define START(w, n) start<gemm_fp8_tile<w, n>>,

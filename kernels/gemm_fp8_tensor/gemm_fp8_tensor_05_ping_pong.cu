@@ -13,7 +13,7 @@ struct e4m3_format {
     }
 };
 
-#define TILES(X) X(2, 176, 3) X(2, 144, 2) X(2, 192, 3) X(2, 128, 3)
+#define TILES(X) X(2, 176, 3) X(2, 192, 3) X(2, 144, 2)
 #define COMPILED(...) gemm_turn_compiled_of<e4m3_format, gemm_turn_tile<__VA_ARGS__>>(),
 static const struct gemm_turn_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_turn_table table = {RIDGE_E4M3, e4m3_format::depth, compiled,
