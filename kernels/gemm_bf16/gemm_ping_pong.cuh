@@ -14,9 +14,9 @@
 
 #include "kernels/gemm_bf16/gemm_schedule.cuh"
 
-/* `sets` of 64 rows, `places` for boxes in the slab of a warp. */
-template <int row_sets, int width, int box_places> struct gemm_turn_tile {
-    static constexpr int sets = row_sets, rows = 64 * sets, columns = width;
+/* Two sets of 64 rows; `places` for boxes in the slab of a warp. */
+template <int width, int box_places> struct gemm_turn_tile {
+    static constexpr int sets = 2, rows = 64 * sets, columns = width;
     static constexpr int a_bytes = rows * 128, b_bytes = columns * 128, stage_bytes = a_bytes + b_bytes;
     static constexpr int places = box_places;
     static constexpr int threads = 384, producer_registers = 40, consumer_registers = 232;
@@ -28,7 +28,7 @@ template <typename tile> struct gemm_turn_box {
     static constexpr bool swizzled = tile::columns % 64 == 0;
     static constexpr int columns = swizzled ? 64 : tile::columns, rows = swizzled ? 16 : 8;
     static constexpr int bytes = rows * columns * 2, slab_bytes = tile::places * bytes;
-    static constexpr int count = tile::sets * 16 / rows * (tile::columns / columns); /* in a warp's part of a tile */
+    static constexpr int count = 16 / rows * (tile::columns / columns); /* in a warp's part of a set */
     static_assert(tile::columns % 16 == 0, "a box is whole sectors");
 };
 
@@ -45,9 +45,10 @@ struct gemm_turn_arguments {
     tile_order order;
 };
 
-/* Named barriers of consumer 0 and 1, at which each waits and the other arrives; and one of the warps that have read
- * the last stage of all, after which the ring is their slab. */
-enum { GEMM_TURN = 1, GEMM_SLABS = 3, GEMM_RING = 5 };
+/* Named barriers of consumer 0 and 1, at which each waits and the other arrives. */
+enum { GEMM_TURN = 1, GEMM_SLABS = 3 };
+
+enum { GEMM_APART = 3 }; /* stages that the last tile of a CTA ends with, set after set */
 
 static __device__ __forceinline__ void gemm_wait_for(int what, int consumer)
 {
@@ -59,28 +60,34 @@ static __device__ __forceinline__ void gemm_pass(int what, int consumer)
     named_arrive(what + (consumer ^ 1), 256);
 }
 
-/* Slices [first, last) of the four of 32 bytes in the stage at `data`; without `keep` the first overwrites the sums. */
+/* A set's product of slice `slice`, of four of 32 bytes, of the stage at `data`. */
+template <typename format, typename tile, int set>
+static __device__ __forceinline__ void gemm_turn_slice(gemm_turn_sums<tile> &sum, uint32_t data, int slice, int keep)
+{
+    const uint64_t a = wgmma_descriptor_128(data), b = wgmma_descriptor_128(data + tile::a_bytes);
+    format::multiply(sum[set], wgmma_descriptor_advance(a, set * 64 * 128 + slice * 32),
+                     wgmma_descriptor_advance(b, slice * 32), keep);
+}
+
+/* Slices [first, last) of both sets; without `keep` the first overwrites the sums. */
 template <typename format, typename tile, int first, int last>
 static __device__ __forceinline__ void gemm_turn_multiply(gemm_turn_sums<tile> &sum, uint32_t data, int keep)
 {
-    const uint64_t a = wgmma_descriptor_128(data), b = wgmma_descriptor_128(data + tile::a_bytes);
 #pragma unroll
     for (int slice = first; slice < last; slice++) {
-#pragma unroll
-        for (int set = 0; set < tile::sets; set++)
-            format::multiply(sum[set], wgmma_descriptor_advance(a, set * 64 * 128 + slice * 32),
-                             wgmma_descriptor_advance(b, slice * 32), slice > 0 ? 1 : keep);
+        gemm_turn_slice<format, tile, 0>(sum, data, slice, slice > 0 ? 1 : keep);
+        gemm_turn_slice<format, tile, 1>(sum, data, slice, slice > 0 ? 1 : keep);
     }
 }
 
-/* The products of a tile: see gemm_accumulate. The turn is passed a stage before the end, so that the other consumer's
- * first products are queued when the last ones of this one end; it may wait for a stage of the ring no earlier, since a
- * barrier tells only two phases apart. */
+/* The products of `blocks` stages, queued but for the wait for the last one, `used`: see gemm_accumulate. The turn is
+ * passed a stage before the end, so that the other consumer's first products are queued when the last ones of this one
+ * end; it may wait for a stage of the ring no earlier, since a barrier tells only two phases apart. */
 template <typename format, typename tile>
-static __device__ __forceinline__ void gemm_turn_accumulate(gemm_turn_sums<tile> &sum, const ring &ring, ring_place at,
-                                                            int blocks, uint32_t ctas, int consumer, bool last)
+static __device__ __forceinline__ void gemm_turn_accumulate(gemm_turn_sums<tile> &sum, const ring &ring, ring_place &at,
+                                                            uint32_t &used, int blocks, uint32_t ctas, int consumer,
+                                                            bool last)
 {
-    uint32_t used = 0;
 #pragma unroll 1
     for (int i = 0; i < blocks; i++) {
         const uint32_t data = ring.data + at.stage * tile::stage_bytes;
@@ -98,25 +105,53 @@ static __device__ __forceinline__ void gemm_turn_accumulate(gemm_turn_sums<tile>
         used = ring_empty(ring, at);
         ring_next(ring, at);
     }
-    wgmma_wait<0>();
-    gemm_release(used, ctas);
 }
 
-/* The 8 rows of a half of the fragments, all columns. */
-template <typename tile, int half>
-static __device__ __forceinline__ void gemm_turn_fill(uint32_t box, const float (&sum)[tile::columns / 2])
+/* The last stages of a CTA's last tile, of which nothing follows to hide the end: all products of the first set are
+ * queued before those of the second, under which it is stored. A group a set. */
+template <typename format, typename tile, int set>
+static __device__ __forceinline__ void gemm_turn_set(gemm_turn_sums<tile> &sum, const ring &ring, ring_place at)
 {
-    const int lane = threadIdx.x % 32;
-    const uint32_t address = box + lane % 8 * tile::columns * 2 + lane / 8 * 16;
 #pragma unroll
-    for (int unit = 0; unit < tile::columns / 8; unit += 4) {
-        const int at = unit * 4 + 2 * half;
-        const uint32_t first = cvt_bf16x2_f32(sum[at], sum[at + 1]), second = cvt_bf16x2_f32(sum[at + 4], sum[at + 5]);
-        if (unit + 4 <= tile::columns / 8)
-            stmatrix_x4(address + unit * 16, first, second, cvt_bf16x2_f32(sum[at + 8], sum[at + 9]),
-                        cvt_bf16x2_f32(sum[at + 12], sum[at + 13]));
-        else
-            stmatrix_x2(address + unit * 16, first, second);
+    for (int i = 0; i < GEMM_APART; i++) {
+        const uint32_t data = ring.data + at.stage * tile::stage_bytes;
+        mbarrier_wait(ring_full(ring, at), at.parity);
+        wgmma_fence();
+#pragma unroll
+        for (int slice = 0; slice < 4; slice++)
+            gemm_turn_slice<format, tile, set>(sum, data, slice, 1);
+        ring_next(ring, at);
+    }
+    wgmma_commit();
+}
+
+template <typename format> static __device__ __forceinline__ uint32_t gemm_turn_round(float x, float y, float scale)
+{
+    return format::scaled ? cvt_bf16x2_f32(x * scale, y * scale) : cvt_bf16x2_f32(x, y);
+}
+
+/* Box `i` of a set, by rows of a half of the fragments. */
+template <typename format, typename tile, int i>
+static __device__ __forceinline__ void gemm_turn_fill(uint32_t data, const float (&sum)[tile::columns / 2], float scale)
+{
+    using box = gemm_turn_box<tile>;
+    constexpr int first = box::swizzled ? i * 8 : 0, halves = box::rows / 8;
+    const int lane = threadIdx.x % 32, row = lane % 8;
+#pragma unroll
+    for (int half = 0; half < halves; half++) {
+#pragma unroll
+        for (int unit = 0; unit < box::columns / 8; unit += 4) {
+            const int at = (first + unit) * 4 + 2 * (box::swizzled ? half : i), mine = unit + lane / 8;
+            const uint32_t address =
+                data + (8 * half + row) * box::columns * 2 + (box::swizzled ? mine ^ row : mine) * 16;
+            const uint32_t word0 = gemm_turn_round<format>(sum[at], sum[at + 1], scale);
+            const uint32_t word1 = gemm_turn_round<format>(sum[at + 4], sum[at + 5], scale);
+            if (unit + 4 <= box::columns / 8)
+                stmatrix_x4(address, word0, word1, gemm_turn_round<format>(sum[at + 8], sum[at + 9], scale),
+                            gemm_turn_round<format>(sum[at + 12], sum[at + 13], scale));
+            else
+                stmatrix_x2(address, word0, word1);
+        }
     }
 }
 
@@ -135,25 +170,21 @@ static __device__ __forceinline__ void gemm_turn_copy(const gemm_output &out, ui
     __syncwarp();
 }
 
-/* The warp's rows of all sets through its slab, which is free and has places for all boxes if `last`; (row, column) is
- * the corner of its first 16 rows in D. */
-template <typename tile, int i = 0>
+/* The warp's 16 rows of a set through its slab, which is free before the first set; (row, column) is their corner in D.
+ */
+template <typename format, typename tile, int set, int i = 0>
 static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments &arguments, uint32_t slab, int row,
-                                                       int column, const gemm_turn_sums<tile> &sum, bool last)
+                                                       int column, const gemm_turn_sums<tile> &sum, float scale)
 {
     using box = gemm_turn_box<tile>;
     if constexpr (i < box::count) {
-        constexpr int set = i / (box::count / tile::sets), in_set = i % (box::count / tile::sets);
-        const int box_row = row + 64 * set + (box::swizzled ? 0 : 8 * in_set);
-        const int box_column = column + (box::swizzled ? 64 * in_set : 0);
-        const uint32_t data = slab + (last ? i : i % tile::places) * box::bytes;
-        if (threadIdx.x % 32 == 0 && i >= tile::places && !last)
+        constexpr int place = set * box::count + i;
+        const int box_row = row + (box::swizzled ? 0 : 8 * i), box_column = column + (box::swizzled ? 64 * i : 0);
+        const uint32_t data = slab + place % tile::places * box::bytes;
+        if (threadIdx.x % 32 == 0 && place >= tile::places)
             bulk_wait_read<tile::places - 1>();
         __syncwarp();
-        if constexpr (box::swizzled)
-            gemm_fill_box<tile, 64 * in_set>(data, sum[set]);
-        else
-            gemm_turn_fill<tile, in_set>(data, sum[set]);
+        gemm_turn_fill<format, tile, i>(data, sum[set], scale);
         fence_proxy_async();
         __syncwarp();
         if (!arguments.tensor_store) {
@@ -162,7 +193,7 @@ static __device__ __forceinline__ void gemm_turn_store(const gemm_turn_arguments
             tma_store(&arguments.d, box_column, box_row, data);
             bulk_commit();
         }
-        gemm_turn_store<tile, i + 1>(arguments, slab, row, column, sum, last);
+        gemm_turn_store<format, tile, set, i + 1>(arguments, slab, row, column, sum, scale);
     }
 }
 
@@ -170,8 +201,8 @@ template <typename format, typename tile>
 static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_arguments &arguments, const ring &ring,
                                                          uint32_t slabs, const gemm_part &part, int consumer)
 {
-    using box = gemm_turn_box<tile>;
-    const int warp = threadIdx.x / 32 % 4;
+    const int warp = threadIdx.x / 32 % 4, blocks = arguments.blocks;
+    const uint32_t slab = slabs + warp * gemm_turn_box<tile>::slab_bytes;
     const uint32_t ctas = part.a_ctas | part.b_ctas;
     const int tiles = tile_count(arguments.order);
     const float scale = format::scaled ? *arguments.scale_a * *arguments.scale_b : 1;
@@ -179,26 +210,39 @@ static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_argumen
     int turn = consumer;
     for (int index = part.cluster + consumer * part.clusters; index < tiles; index += 2 * part.clusters, turn += 2) {
         const bool last = index + part.clusters >= tiles;
-        const ring_place at = ring_place_of(ring, turn * arguments.blocks);
+        const bool apart = last && blocks > GEMM_APART && ring.stages > GEMM_APART;
+        const tile_place place = tile_at(arguments.order, index);
+        const int row = (place.row * arguments.cluster.rows + part.row) * tile::rows + warp * 16;
+        const int column = (place.column * arguments.cluster.columns + part.column) * tile::columns;
+        ring_place at = ring_place_of(ring, turn * blocks);
+        uint32_t used = 0;
         if (turn > 0)
             gemm_wait_for(GEMM_TURN, consumer);
-        gemm_turn_accumulate<format, tile>(sum, ring, at, arguments.blocks, ctas, consumer, last);
-        const tile_place place = tile_at(arguments.order, index);
-        const int row0 = (place.row * arguments.cluster.rows + part.row) * tile::rows;
-        const int column0 = (place.column * arguments.cluster.columns + part.column) * tile::columns;
-#pragma unroll
-        for (int set = 0; set < tile::sets; set++) {
-            wgmma_settle(sum[set]);
-#pragma unroll
-            for (int i = 0; format::scaled && i < tile::columns / 2; i++)
-                sum[set][i] *= scale;
+        gemm_turn_accumulate<format, tile>(sum, ring, at, used, apart ? blocks - GEMM_APART : blocks, ctas, consumer,
+                                           last);
+        if (apart) {
+            gemm_turn_set<format, tile, 0>(sum, ring, at);
+            gemm_turn_set<format, tile, 1>(sum, ring, at);
+            if (turn > 0)
+                gemm_wait_for(GEMM_SLABS, consumer);
+            wgmma_wait<1>();
+            wgmma_settle(sum[0]);
+            gemm_turn_store<format, tile, 0>(arguments, slab, row, column, sum, scale);
+            wgmma_wait<0>();
+            wgmma_settle(sum[1]);
+            gemm_release(used, ctas);
+            for (int i = 0; i < GEMM_APART; i++, ring_next(ring, at))
+                gemm_release(ring_empty(ring, at), ctas);
+        } else {
+            wgmma_wait<0>();
+            gemm_release(used, ctas);
+            if (turn > 0)
+                gemm_wait_for(GEMM_SLABS, consumer);
+            wgmma_settle(sum[0]);
+            wgmma_settle(sum[1]);
+            gemm_turn_store<format, tile, 0>(arguments, slab, row, column, sum, scale);
         }
-        if (turn > 0)
-            gemm_wait_for(GEMM_SLABS, consumer);
-        if (last)
-            named_sync(GEMM_RING, 128);
-        const uint32_t slab = last ? ring.data + warp * box::count * box::bytes : slabs + warp * box::slab_bytes;
-        gemm_turn_store<tile>(arguments, slab, row0 + warp * 16, column0, sum, last);
+        gemm_turn_store<format, tile, 1>(arguments, slab, row + 64, column, sum, scale);
         if (threadIdx.x % 32 == 0)
             bulk_wait_read<0>();
         __syncwarp();

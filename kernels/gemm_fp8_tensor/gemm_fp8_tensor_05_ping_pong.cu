@@ -13,7 +13,7 @@ struct e4m3_format {
     }
 };
 
-#define TILES(X) X(2, 176, 3) X(2, 192, 3) X(2, 144, 2)
+#define TILES(X) X(176, 3) X(192, 3) X(144, 2)
 #define COMPILED(...) gemm_turn_compiled_of<e4m3_format, gemm_turn_tile<__VA_ARGS__>>(),
 static const struct gemm_turn_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_turn_table table = {RIDGE_E4M3, e4m3_format::depth, compiled,
@@ -47,5 +47,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_tensor_05_ping_pong
     .describe = gemm_turn_describe,
     .launch = gemm_turn_launch,
     .plans = plans,
-    .kernel = (const void *)gemm_ping_pong<e4m3_format, gemm_turn_tile<2, 176, 3>>,
+    .kernel = (const void *)gemm_ping_pong<e4m3_format, gemm_turn_tile<176, 3>>,
 };
