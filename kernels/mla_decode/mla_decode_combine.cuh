@@ -25,13 +25,10 @@ static __device__ __forceinline__ mla_cut mla_cut_of(const mla_problem &problem,
         mine = range.request < problem.b;
     }
     mla_count_units(problem, request, before, total);
-    const int share = mla_share(total, problem.b, parts), origin = before + mla_overhead;
-    const int blocks = mla_blocks(mla_length(problem, request));
-    mla_cut cut = {request, origin / share, blocks ? (origin + blocks - 1) / share : 0};
-    mine = mine && blocks > 0 && (problem.b < parts || cut.first == (int)blockIdx.x);
-    if (!mine)
-        cut.last = cut.first;
-    return cut;
+    const mla_parts of =
+        mla_parts_of(before, mla_blocks(mla_length(problem, request)), mla_share(total, problem.b, parts));
+    mine = mine && (problem.b < parts || of.first == (int)blockIdx.x);
+    return {request, of.first, mine ? of.last : of.first};
 }
 
 /* A block has 128 columns, blockIdx.z, of `rows_a_block` rows, and the warps of a row share its parts. */
@@ -51,7 +48,7 @@ static __global__ void __launch_bounds__(mla_combine_threads, 2)
     float4 total = {};
 #pragma unroll 4
     for (int part = cut.first + sharer; part <= cut.last && row < rows; part += sharers) {
-        const int64_t slot = (int64_t)(2 * part + (part == cut.first)) * rows + row;
+        const int64_t slot = (int64_t)mla_slot(part, cut.first) * rows + row;
         const float lse = __ldcg(split.part_lse + slot), high = fmaxf(max, lse);
         const float4 mine = __ldcg((const float4 *)(split.part_out + slot * mla_d_v + column));
         const float old = max == -INFINITY ? 0 : exp2f(max - high), factor = lse == -INFINITY ? 0 : exp2f(lse - high);

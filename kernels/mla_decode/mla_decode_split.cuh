@@ -1,45 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Work over parts: every part (a CTA for each tile of rows) gets an equal share of all requests' key blocks. A request
- * stands for its blocks and `mla_overhead` more, what it costs to begin and to end one; on this line of units a part
- * has [part share, (part + 1) share). A request that is cut leaves a partial result a part, which the combine adds up.
- *
- * Each CTA finds its share from the lengths alone. It costs no more than loading it from a table would, and no table
- * can be stale when a graph is replayed with other lengths.
- */
+/* Each CTA finds its share of the keys (mla_decode_share.h) from the lengths alone. It costs no more than loading it
+ * from a table would, and no table can be stale when a graph is replayed with other lengths. A request that is cut
+ * leaves a partial result a part, which the combine adds up. */
 #ifndef RIDGE_MLA_DECODE_SPLIT_CUH
 #define RIDGE_MLA_DECODE_SPLIT_CUH
 
 #include "kernels/mla_decode/mla_decode_gpu.cuh"
+#include "kernels/mla_decode/mla_decode_share.h"
 
 #include <math.h>
 
-constexpr int mla_block_keys = 64, mla_overhead = 5;
+constexpr int mla_block_keys = MLA_BLOCK_KEYS;
 
 struct mla_split {
     int parts;
-    float *part_out; /* [2 parts][rows][512], weighted averages; slot 2 p: of the request that part p continues, */
-    float *part_lse; /* 2 p + 1: of the one that it begins and does not end. [2 parts][rows], base 2 */
+    float *part_out; /* [2 parts][rows][512]: averages, weighted by probability */
+    float *part_lse; /* [2 parts][rows], base 2 */
 };
-
-static __host__ __device__ __forceinline__ int mla_blocks(int length)
-{
-    return (length + mla_block_keys - 1) / mla_block_keys;
-}
 
 /* Units of a request. */
 static __device__ __forceinline__ int mla_units(const mla_problem &problem, int request)
 {
-    return request < problem.b ? mla_blocks(mla_length(problem, request)) + mla_overhead : 0;
-}
-
-/* Units a part: the average share, or what whole requests of average length need if that is at most a sixteenth more,
- * so that no request of an even batch is cut for little. */
-static __device__ __forceinline__ int mla_share(int total, int requests, int parts)
-{
-    const int share = (total + parts - 1) / parts, average = (total + requests - 1) / requests;
-    const int whole = (share + average - 1) / average * average;
-    return whole - share <= share / 16 ? whole : share;
+    return request < problem.b ? mla_blocks(mla_length(problem, request)) + MLA_OVERHEAD : 0;
 }
 
 static __device__ __forceinline__ int mla_warp_sum(int value)
@@ -93,7 +75,7 @@ static __device__ __forceinline__ mla_range mla_range_of(const mla_problem &prob
     return range;
 }
 
-/* Blocks [first, last) of one request are this part's; `whole`: the request's result is made here alone. */
+/* What a part has of one request. */
 struct mla_piece {
     int request, length, first, last, slot;
     bool whole, mine;
@@ -101,21 +83,11 @@ struct mla_piece {
 
 static __device__ __forceinline__ mla_piece mla_piece_of(const mla_problem &problem, const mla_range &range, int part)
 {
-    const int length = mla_length(problem, range.request), blocks = mla_blocks(length);
-    const int origin = range.start + mla_overhead; /* of block 0 */
-    mla_piece piece = {range.request,
-                       length,
-                       min(max(range.first - origin, 0), blocks),
-                       min(max(range.last - origin, 0), blocks),
-                       2 * part,
-                       false,
-                       false};
-    piece.first = __shfl_sync(~0u, piece.first, 0); /* uniform, for the compiler too */
-    piece.last = __shfl_sync(~0u, piece.last, 0);
-    piece.slot += piece.first == 0;
-    piece.whole = piece.first == 0 && piece.last == blocks;
-    piece.mine = __shfl_sync(~0u, piece.last > piece.first || (blocks == 0 && range.start >= range.first), 0);
-    return piece;
+    const int length = mla_length(problem, range.request);
+    const mla_bounds bounds = mla_bounds_of(range.first, range.last, range.start, mla_blocks(length), part);
+    const int first = __shfl_sync(~0u, bounds.first, 0); /* uniform, for the compiler too */
+    const int last = __shfl_sync(~0u, bounds.last, 0), mine = __shfl_sync(~0u, bounds.mine, 0);
+    return {range.request, length, first, last, bounds.slot, bounds.whole, mine != 0};
 }
 
 /* To the next request; false at the end of the part. */
