@@ -9,7 +9,6 @@
 #include "kernels/kernel.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A compiled tile. */
@@ -216,8 +215,7 @@ static inline struct gemm_choice gemm_choose(const struct gemm_built *built, int
                                              const struct ridge_device *device)
 {
     struct gemm_choice choice;
-    const char *plan = device->plan ? device->plan : getenv("RIDGE_GEMM_PLAN");
-    if (!plan || gemm_plan_read(plan, built, count, device, &choice))
+    if (!device->plan || gemm_plan_read(device->plan, built, count, device, &choice))
         choice = gemm_fastest(built, count, dim, device);
     gemm_complete(built, dim, device, &choice);
     return choice;
