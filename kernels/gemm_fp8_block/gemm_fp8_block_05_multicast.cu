@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_fp8_block/gemm_fp8_block_cluster.cuh"
 
-#define TILES(X) X(2, 128, 1) X(1, 144, 1)
+#define TILES(X) X(2, 128, 1) X(1, 192, 3) X(1, 144, 1)
 
 #define COMPILED(s, n, boxes) gemm_fp8_block_compiled<gemm_fp8_block_shape<s, n, boxes>, false, false>(),
 #define START(s, n, boxes) gemm_fp8_block_start<gemm_fp8_block_shape<s, n, boxes>, false, false>,

@@ -15,9 +15,6 @@
 template <int row_sets, int width> struct gemm_fp8_block_direct_shape : gemm_fp8_block_shape<row_sets, width, 1> {
     /* Rows of B that change places; a thread has a quarter of their columns side by side. */
     static constexpr int group = width % 32 == 0 ? 32 : 16;
-    /* 256 x 144 has 144 totals and 72 sums a thread. */
-    static constexpr bool many = row_sets * width > 256;
-    static constexpr int producer_registers = many ? 24 : 40, consumer_registers = many ? 240 : 232;
 };
 
 /* A slice of B, its rows in order if n is whole groups. */
@@ -63,7 +60,7 @@ static __device__ __forceinline__ void gemm_fp8_block_produce_direct(const gemm_
     ring_drain(ring, at);
 }
 
-/* As gemm_store_registers. */
+/* As gemm_store_registers, which keeps threadIdx.x in a register. */
 template <bool even, int count>
 static __device__ __forceinline__ void gemm_fp8_block_store_pairs(const gemm_output &out, int row, int column,
                                                                   const float (&total)[count])
