@@ -64,9 +64,9 @@ static inline double gemm_fill_bytes(const struct gemm_built *built, const struc
 }
 
 /* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM, of which
- * multicasts make 48; the larger counts, and a fifth of the smaller, since moving bytes takes power from a chip that has none to spare. A tile adds
- * what its end exposes: the last products drain and the result goes to shared memory. Of consumers that take turns only
- * the last tile does. */
+ * multicasts make 48; the larger counts, and a fifth of the smaller, since moving bytes takes power from a chip that
+ * has none to spare. A tile adds what its end exposes: the last products drain and the result goes to shared memory. Of
+ * consumers that take turns only the last tile does. */
 static inline double gemm_estimate(const struct gemm_built *built, const struct gemm_choice *choice, const int64_t *dim,
                                    const struct ridge_device *device)
 {
@@ -97,8 +97,8 @@ static inline double gemm_traffic(const struct gemm_built *built, const struct g
     return (a_band <= keep ? a : a * waves) + (a_band + b <= keep ? b : b * bands);
 }
 
-/* A band of `rows` rows of clusters that is at least as high as `band`, less than twice, and divides them; else bands of
- * about one height. */
+/* A band of `rows` rows of clusters that is at least as high as `band`, less than twice, and divides them; else bands
+ * of about one height. */
 static inline int gemm_even_band(int64_t rows, int band)
 {
     for (int even = band; even < 2 * band; even++)
