@@ -38,6 +38,12 @@ static __device__ __forceinline__ void stmatrix_trans_x4(uint32_t row, uint32_t 
                  : "memory");
 }
 
+static __device__ __forceinline__ void stmatrix_trans_x2(uint32_t row, uint32_t m0, uint32_t m1)
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(row), "r"(m0), "r"(m1)
+                 : "memory");
+}
+
 /* 9.7.14.5.14 (mma), sm_80: D[16,8] += A[16,16] B[8,16]^T, BF16 with FP32 accumulation. a: the matrices (rows 0-7, k
  * 0-7), (rows 8-15, k 0-7), (rows 0-7, k 8-15), (rows 8-15, k 8-15); b0, b1: k 0-7 and 8-15 of the eight rows of B; d[2
  * h + e] is D[lane / 4 + 8 h][2 (lane % 4) + e]. */

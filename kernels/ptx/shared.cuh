@@ -112,6 +112,27 @@ static __device__ __forceinline__ void cluster_sync_relaxed()
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/* Its halves; between them a thread may do what the others need not wait for. All threads do both, in whole warps. */
+static __device__ __forceinline__ void cluster_arrive_relaxed()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+static __device__ __forceinline__ void cluster_wait()
+{
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/* 9.7.9.12 (st.async): 16 bytes to another CTA's shared memory, counted there on `barrier`, whose phase then shows them
+ * to who waits for it. Both addresses are mapped to that CTA. */
+static __device__ __forceinline__ void st_async_v4(uint32_t mapped, uint4 v, uint32_t mapped_barrier)
+{
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.u32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(mapped),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(mapped_barrier)
+        : "memory");
+}
+
 /* 10 (special registers). */
 static __device__ __forceinline__ uint32_t cluster_rank()
 {

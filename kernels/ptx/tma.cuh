@@ -23,6 +23,24 @@ static __device__ __forceinline__ void tma_load(uint32_t shared, const void *map
                  : "memory");
 }
 
+/* 9.7.9.18 (createpolicy): lines that are read once make room for each other in L2, and others stay. */
+static __device__ __forceinline__ uint64_t l2_evict_first()
+{
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+/* tma_load under a policy of L2. */
+static __device__ __forceinline__ void tma_load_hint(uint32_t shared, const void *map, int column, int row,
+                                                     uint32_t barrier, uint64_t policy)
+{
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+                 "[%1, {%2, %3}], [%4], %5;" ::"r"(shared),
+                 "l"(map), "r"(column), "r"(row), "r"(barrier), "l"(policy)
+                 : "memory");
+}
+
 /* The same to the CTAs of the cluster whose rank's bit is set in `ctas`: to the same offset in each, counting on the
  * barrier at the same offset in each. */
 static __device__ __forceinline__ void tma_load_multicast(uint32_t shared, const void *map, int column, int row,

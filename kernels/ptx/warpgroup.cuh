@@ -26,6 +26,19 @@ static __device__ __forceinline__ uint32_t thread_again()
     return thread;
 }
 
+/* 9.7.13.14 (elect.sync): true in one thread of the warp, the same every time. All of it calls. */
+static __device__ __forceinline__ bool elect()
+{
+    uint32_t elected;
+    asm volatile("{\n"
+                 ".reg .pred one;\n"
+                 "elect.sync _|one, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, one;\n"
+                 "}"
+                 : "=r"(elected));
+    return elected;
+}
+
 /* 9.7.13.1 (barrier): `threads` threads, whole warps, meet at barrier `id` (1 to 15; 0 is __syncthreads). */
 static __device__ __forceinline__ void named_sync(int id, int threads)
 {
@@ -38,9 +51,9 @@ static __device__ __forceinline__ void named_arrive(int id, int threads)
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* 9.7.13.15.13 (mbarrier.arrive) on the barrier at `barrier`'s place in CTA `rank` of the cluster. It says that wgmma has
- * read a stage, and wgmma_wait orders that: a release at cluster scope would add MEMBAR.ALL.GPU to every stage, which
- * waits for all stores of the warp. */
+/* 9.7.13.15.13 (mbarrier.arrive) on the barrier at `barrier`'s place in CTA `rank` of the cluster. It says that wgmma
+ * has read a stage, and wgmma_wait orders that: a release at cluster scope would add MEMBAR.ALL.GPU to every stage,
+ * which waits for all stores of the warp. */
 static __device__ __forceinline__ void mbarrier_arrive_at(uint32_t barrier, uint32_t rank)
 {
     asm volatile("{\n"
