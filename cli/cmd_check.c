@@ -211,6 +211,8 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
     status = session_open(&c.session, &o.session, argc, argv, err);
     c.session.runner.time = false;
     c.cases = o.cases;
+    if (status == RIDGE_OK)
+        status = session_refuse(&c.session, err);
     if (status == RIDGE_OK && o.json) {
         status = session_open_writer(&c.writer, o.json, err);
         c.writing = status == RIDGE_OK;

@@ -175,7 +175,7 @@ static const struct argp_option selection_options[] = {
 static const struct argp_option mode_options[] = {
     {"cache", 'c', "MODE", 0, "cold (default), hot, or by operand: a=hot,b=cold", 2},
     {"cold", 'C', "METHOD", 0, "dirty (default: memset of 4 x L2) or clean (read)", 2},
-    {"launch", 'l', "MODE", 0, "stream (default) or graph", 2},
+    {"launch", 'l', "MODE", 0, "stream (default) or graph (CUDA)", 2},
     {"power", 'P', "MODE", 0, "burst (default) or steady", 2},
     {"fill", 'F', "DATA", 0, "random (default), ones, zeros", 2},
     {"plan", 'T', "PLAN", 0, "what a variant with a choice runs, as ridge tune lists it (default: its own choice)", 2},

@@ -110,18 +110,16 @@ static int open_device(struct session *s, struct ridge_error *err)
 static int open_counters(struct session *s, struct ridge_error *err)
 {
     struct ridge_error reason;
-    if (s->ops != &device_cuda) {
-        snprintf(s->counters_reason, sizeof s->counters_reason, "the host has no counter backend");
-        return RIDGE_OK;
-    }
     if (strcmp(s->options.group, "none") == 0) {
         snprintf(s->counters_reason, sizeof s->counters_reason, "not asked for");
         return RIDGE_OK;
     }
-    int status = metric_group_load(s->options.group, &s->group, err);
+    int status = metric_group_load(s->options.group, &s->group, err); /* an unknown one is refused on every device */
     if (status)
         return status;
-    if (counters_open(NULL, &reason) == RIDGE_OK)
+    if (s->ops != &device_cuda)
+        snprintf(s->counters_reason, sizeof s->counters_reason, "the host has no counter backend");
+    else if (counters_open(NULL, &reason) == RIDGE_OK)
         s->runner.group = &s->group;
     else
         snprintf(s->counters_reason, sizeof s->counters_reason, "%s", reason.text);
@@ -203,7 +201,8 @@ static bool preset_selected(const struct session_options *o, const struct ridge_
         return shape->level <= o->level;
     shape_name(family, shape->dim, name, sizeof name);
     for (int i = 0; i < o->shapes; i++)
-        if (!strchr(o->shape[i], '=') && (fnmatch(o->shape[i], shape->name, 0) == 0 || fnmatch(o->shape[i], name, 0) == 0))
+        if (!strchr(o->shape[i], '=') &&
+            (fnmatch(o->shape[i], shape->name, 0) == 0 || fnmatch(o->shape[i], name, 0) == 0))
             return true;
     return false;
 }
@@ -276,6 +275,26 @@ static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool ma
                       kind == RIDGE_HOST ? "GPU variants" : "host variants (--device host runs them)");
 }
 
+int session_refuse(const struct session *s, struct ridge_error *err)
+{
+    const enum ridge_kind kind = s->info.device.kind;
+    bool any = false, plans = false;
+    for (int i = 0; i < s->registry.count; i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        const bool selected =
+            entry->variant->kind == kind && registry_match(entry, s->options.family, s->options.variant);
+        any |= selected;
+        plans |= selected && entry->variant->plans;
+    }
+    if (any && kind == RIDGE_HOST && s->options.modes.launch == LAUNCH_GRAPH)
+        return ridge_fail(err, RIDGE_INVALID,
+                          "--launch=graph: only CUDA launches can be captured, and this runs on the host");
+    if (any && s->options.plan && !plans)
+        return ridge_fail(err, RIDGE_INVALID, "--plan=%s: no selected variant has plans to choose from",
+                          s->options.plan);
+    return RIDGE_OK;
+}
+
 int session_plan(const struct session *s, enum ridge_kind kind, struct plan *plan, struct ridge_error *err)
 {
     const char *last = "";
@@ -297,6 +316,8 @@ int session_plan(const struct session *s, enum ridge_kind kind, struct plan *pla
     }
     if (status == RIDGE_OK && plan->count == 0)
         status = nothing_to_run(s, kind, matched, elsewhere, err);
+    if (status == RIDGE_OK)
+        status = session_refuse(s, err);
     if (status) {
         free(plan->step);
         *plan = (struct plan){0};

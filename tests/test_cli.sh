@@ -48,6 +48,10 @@ done
   expect 2 '--seed= -1' bench $gemm --seed ' -1'
   expect 2 'cache' bench $gemm --cache lukewarm
   expect 2 'launch' bench $gemm --launch teleport
+  expect 2 '--launch=graph: only CUDA launches .* host' bench $gemm --launch graph --json "$folder/bad.jsonl"
+  expect 2 '--plan=128x128: no selected variant has plans' bench $gemm --plan 128x128 --json "$folder/bad.jsonl"
+  expect 2 'unknown metric group "nosuch"; there are .*roofline' bench $gemm --group nosuch --json "$folder/bad.jsonl"
+  expect 2 'nosuch.json: cannot be read: No such file' profile gemm_f32_h01_naive --device host --group nosuch.json
   expect 2 'power' bench $gemm --power nuclear
   expect 2 'fill' bench $gemm --fill tens
   expect 2 'z' bench $gemm --shape m=8,n=8,k=8 --cache z=hot
@@ -121,7 +125,7 @@ check='check --device host --family gemm_f32 --variant h01_naive'
   expect 2 'm=0: m must be in 1' $check --shape m=0
   expect 2 'q' $check --shape q=5
   expect 2 '--plan=: a plan' $check --plan ''
-  expect 0 ' 0 checks passed, 1 skipped' $check --shape 65x33x17 --case random --plan 64x64
+  expect 2 '--plan=64x64: no selected variant has plans' $check --shape 65x33x17 --case random --plan 64x64
 }
 
 # Standard output: full, closed, a pipe to a reader of records.

@@ -57,6 +57,8 @@ expect() {
     --json "$folder/planned.jsonl"
   grep -q '"plan":{"requested":"10ms"}' "$folder/planned.jsonl" || { echo 'FAIL: --plan is not in the record'; failed=1; }
   expect 0 'h04_none +64 +skip has no plans to choose from' bench --family sleeper $sleeper $few --plan 10ms \
+    --variant 'h0[14]_*'
+  expect 2 '--plan=10ms: no selected variant has plans' bench --family sleeper $sleeper $few --plan 10ms \
     --variant h04_none
   expect 2 'sleeper_h01_bad: plan soon: not a number of milliseconds, such as 10ms' bench --family sleeper $sleeper \
     --plan soon
