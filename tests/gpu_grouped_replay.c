@@ -89,7 +89,12 @@ static void try_variant(const struct ridge_entry *entry, const struct ridge_devi
     for (int i = 0; i < r.c.family->buffers; i++)
         must(cudaMalloc(&r.device[i], r.c.bytes[i]), "memory");
     must(cudaStreamCreate(&r.stream), "stream");
-    r.call = (struct ridge_call){dim, r.device, NULL, r.stream, device, NULL, r.error, sizeof r.error};
+    r.call = (struct ridge_call){.dim = dim,
+                                 .buffer = r.device,
+                                 .stream = r.stream,
+                                 .device = device,
+                                 .error = r.error,
+                                 .error_bytes = sizeof r.error};
     if (variant->setup)
         must_call(&r, variant->setup(&r.call, &r.call.state), "setup");
     capture(&r, variant);
