@@ -197,9 +197,7 @@ static int run(const struct ceilings_args *args, struct ridge_error *err)
     struct record_list list = {0};
     int status = args->device ? device_spec_load(args->device, &asked, err) : RIDGE_OK;
     if (!status)
-        status = record_list_read(&list, (const char *const *)args->inputs.path, (size_t)args->inputs.paths, err);
-    if (!status && list.count == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "%s: no records", args->inputs.path[0]);
+        status = inputs_read(&args->inputs, &list, err);
     if (!status && list.notes[0])
         printf("note: %s\n", list.notes);
     for (size_t i = 0, printed = 0; i < list.count && !status; i++) {

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/whole_file.h"
 #include "bench/record.h"
 #include "reports/compare.h"
 
@@ -51,45 +52,40 @@ static bool is_output(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-static FILE *open_written(const char *path)
+static int write_junit(const struct comparison *comparison, FILE *out, struct ridge_error *err)
 {
-    return is_output(path) ? stdout : fopen(path, "w");
+    (void)err;
+    compare_junit(comparison, out);
+    return RIDGE_OK;
 }
 
-static int close_written(FILE *out, const char *path, struct ridge_error *err)
+static int write_one(const struct comparison *comparison, const char *path,
+                     int (*write)(const struct comparison *comparison, FILE *out, struct ridge_error *err),
+                     struct ridge_error *err)
 {
-    bool failed = ferror(out) != 0;
-    if ((out == stdout ? fflush(out) : fclose(out)) != 0 || failed)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
-    return RIDGE_OK;
+    struct whole_file file;
+    if (is_output(path)) {
+        int status = write(comparison, stdout, err);
+        if (!status && (fflush(stdout) != 0 || ferror(stdout)))
+            status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
+        return status;
+    }
+    int status = whole_file_open(&file, path, err);
+    return status ? status : whole_file_close(&file, write(comparison, file.stream, err), err);
 }
 
 static int write_files(const struct comparison *comparison, const struct compare_args *args, struct ridge_error *err)
 {
-    int status = RIDGE_OK;
-    if (args->junit) {
-        FILE *out = open_written(args->junit);
-        if (!out)
-            return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", args->junit, strerror(errno));
-        compare_junit(comparison, out);
-        status = close_written(out, args->junit, err);
-    }
-    if (args->markdown && !status) {
-        FILE *out = open_written(args->markdown);
-        if (!out)
-            return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", args->markdown, strerror(errno));
-        status = compare_markdown(comparison, out, err);
-        int closed = close_written(out, args->markdown, status ? NULL : err);
-        status = status ? status : closed;
-    }
-    return status;
+    int status = args->junit ? write_one(comparison, args->junit, write_junit, err) : RIDGE_OK;
+    return status || !args->markdown ? status : write_one(comparison, args->markdown, compare_markdown, err);
 }
 
 int cmd_compare(int argc, char **argv, struct ridge_error *err)
 {
     static const struct argp_option options[] = {
         {"threshold", 't', "PCT", 0, "what counts as a difference (default 2 %)", 0},
-        {"junit", 'j', "FILE", 0, "also write JUnit XML; - is standard output, and the table then goes to standard error", 0},
+        {"junit", 'j', "FILE", 0,
+         "also write JUnit XML; - is standard output, and the table then goes to standard error", 0},
         {"markdown", 'm', "FILE", 0, "also write a Markdown summary; - as above", 0},
         {0},
     };
@@ -98,7 +94,8 @@ int cmd_compare(int argc, char **argv, struct ridge_error *err)
         parse,
         "BASE NEW",
         "Compares two record files pair by pair: variant, shape, mode and device.\v"
-        "A device of NEW that is not in BASE is held against BASE's of the same kind, and the pair is not comparable where the "
+        "A device of NEW that is not in BASE is held against BASE's of the same kind, and the pair is not comparable "
+        "where the "
         "models differ. "
         "A pair is slower when the whole interval of new / base lies above 1 + threshold. Slower with the same device "
         "code is environment and no regression. Another unit of the same GPU model or another driver patch is compared "

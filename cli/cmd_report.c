@@ -82,7 +82,7 @@ int cmd_report(int argc, char **argv, struct ridge_error *err)
     struct report report = {0};
     if (argp_parse(&argp, argc, argv, 0, NULL, &args) != 0)
         return ridge_fail(err, RIDGE_INVALID, "report: invalid arguments");
-    int status = record_list_read(&list, (const char *const *)args.inputs.path, (size_t)args.inputs.paths, err);
+    int status = inputs_read(&args.inputs, &list, err);
     if (!status)
         status = report_build(&report, &list, args.device, err);
     if (!status)

@@ -279,9 +279,7 @@ static int run(const struct roofline_args *args, struct ridge_error *err)
         if (status)
             return status;
     }
-    int status = record_list_read(&list, (const char *const *)args->inputs.path, (size_t)args->inputs.paths, err);
-    if (!status && list.count == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "%s: no records", args->inputs.path[0]);
+    int status = inputs_read(&args->inputs, &list, err);
     if (!status)
         status = inputs_make_folder(out, err);
     if (!status && list.notes[0])

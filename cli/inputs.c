@@ -20,6 +20,15 @@ error_t inputs_parse(int key, struct argp_state *state, struct inputs *inputs)
     }
 }
 
+int inputs_read(const struct inputs *inputs, struct record_list *list, struct ridge_error *err)
+{
+    int status = record_list_read(list, (const char *const *)inputs->path, (size_t)inputs->paths, err);
+    if (!status && list->count == 0)
+        status = ridge_fail(err, RIDGE_INVALID, "%s: no records%s", inputs->path[0],
+                            list->notes[0] ? ", only a partial line (an interrupted run)" : "");
+    return status;
+}
+
 int inputs_make_folder(const char *path, struct ridge_error *err)
 {
     struct stat info;

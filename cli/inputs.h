@@ -6,6 +6,7 @@
 #include <argp.h>
 
 #include "base/error.h"
+#include "bench/record.h"
 
 struct inputs {
     char **path; /* of argv */
@@ -14,6 +15,9 @@ struct inputs {
 
 /* For a command's parser: takes all arguments as record files, and misses them where there are none. */
 error_t inputs_parse(int key, struct argp_state *state, struct inputs *inputs);
+
+/* The records of all files; RIDGE_INVALID where there is not one. */
+int inputs_read(const struct inputs *inputs, struct record_list *list, struct ridge_error *err);
 
 /* The folder of --out, made if it is not there (its parent has to be). */
 int inputs_make_folder(const char *path, struct ridge_error *err);

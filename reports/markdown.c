@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole_file.h"
 #include "reports/bound_chart.h"
 #include "reports/format.h"
 
@@ -212,11 +213,13 @@ static const char legend[] =
 int report_markdown(const struct report *report, const char *dir, struct ridge_error *err)
 {
     char path[4096];
-    int status = RIDGE_OK;
+    int status;
     snprintf(path, sizeof path, "%s/report.md", dir);
-    FILE *out = fopen(path, "w");
-    if (!out)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
+    struct whole_file file;
+    status = whole_file_open(&file, path, err);
+    if (status)
+        return status;
+    FILE *out = file.stream;
     fputs("# Ridgeline report\n\n", out);
     if (report->list->notes[0])
         fprintf(out, "Note: %s\n\n", report->list->notes);
@@ -227,8 +230,5 @@ int report_markdown(const struct report *report, const char *dir, struct ridge_e
     if (!status)
         write_rooflines(out, dir, report, NULL);
     fputs(legend, out);
-    bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed)
-        status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
-    return status;
+    return whole_file_close(&file, status, err);
 }

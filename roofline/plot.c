@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/whole_file.h"
 #include "roofline/plot_canvas.h"
 
 extern char **environ;
@@ -122,7 +123,8 @@ bool plot_has_gnuplot(void)
     return found;
 }
 
-/* gnuplot says nothing and returns 0 when the disk is full, so a picture is looked at: does its end tell that it is one?
+/* gnuplot says nothing and returns 0 when the disk is full, so a picture is looked at: does its end tell that it is
+ * one?
  */
 static bool is_whole(const char *path, const char *ending)
 {
@@ -190,13 +192,8 @@ int plot_draw(const struct chart *chart, const char *folder, bool *drawn, struct
         goto out;
 
     snprintf(path, sizeof path, "%s/%s.gp", folder, chart->stem);
-    FILE *file = fopen(path, "w");
-    size_t written = file ? fwrite(script, 1, bytes, file) : 0;
-    if (!file || (fclose(file) != 0) || written != bytes) {
-        status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
-        goto out;
-    }
-    if (plot_has_gnuplot()) {
+    status = whole_file_write(path, script, bytes, err);
+    if (status == RIDGE_OK && plot_has_gnuplot()) {
         status = draw(folder, chart->stem, err);
         if (status == RIDGE_OK)
             status = check_pictures(folder, chart->stem, err);

@@ -18,11 +18,12 @@ expect() {
     got=$?
     if [ "$got" -ne "$code" ] || ! grep -qF -- "$text" "$dir/out"; then
         echo "FAILED: $* gave $got, expected $code and '$text'"
-        head -20 "$dir/out"
+        tail -20 "$dir/out"
         failures=$((failures + 1))
     fi
 }
 
+unchanged() { cmp "$1" "$2" || failures=$((failures + 1)); }
 only_gpu() { grep '"kind": "cuda"' "$base" | grep -v time_u$; }
 
 # A ceiling counted in tokens, which no resource of the model is.
@@ -110,5 +111,38 @@ chmod +x "$dir/python"
 expect 0 "no bound charts" env RIDGE_PYTHON="$dir/python" "$ridge" report "$base" --out "$dir/report2"
 expect 0 "report2/bound_chart.py $dir/report2/bound_chart.json" cat "$dir/python.log"
 expect 0 '"charts"' cat "$dir/report2/bound_chart.json"
+
+
+# A python that fails is one line.
+printf '#!/bin/sh\n[ "$1" = -c ] || { echo Traceback; echo "  File x"; echo "OSError: no"; exit 1; } >&2\n' >"$dir/python"
+expect 0 "bound_chart.json failed: OSError: no" env RIDGE_PYTHON="$dir/python" "$ridge" report "$base" --out "$dir/report2"
+grep -qE 'Traceback|File x' "$dir/out" && { echo 'FAILED: a traceback'; failures=$((failures + 1)); }
+
+# No whole record: refused, and the report that is there stays.
+head -c 300 "$base" >"$dir/cut.jsonl"
+cp "$dir/report/report.md" "$dir/before.md"
+expect 2 "empty.jsonl: no records" "$ridge" report "$dir/empty.jsonl" --out "$dir/report"
+expect 2 "cut.jsonl: no records, only a partial line" "$ridge" report "$dir/cut.jsonl" --out "$dir/report"
+unchanged "$dir/before.md" "$dir/report/report.md"
+
+# Files that do not become whole, here by a limit of 1 KiB: the old ones stay, new ones are not there, and no drafts.
+limited() {
+    (ulimit -f 1 && exec "$@") 2>&1 | cat
+    return "${PIPESTATUS[0]}"
+}
+cp "$dir/junit.xml" "$dir/before.xml"
+expect 4 "File too large" limited "$ridge" report "$base" --out "$dir/report3"
+[ -z "$(ls "$dir/report3")" ] || { echo 'FAILED: parts of a report'; ls -l "$dir/report3"; failures=$((failures + 1)); }
+expect 4 "File too large" limited "$ridge" report "$base" --out "$dir/report"
+unchanged "$dir/before.md" "$dir/report/report.md"
+expect 4 "junit.xml: File too large" limited "$ridge" compare "$base" "$base" --threshold 5 --junit "$dir/junit.xml"
+unchanged "$dir/before.xml" "$dir/junit.xml"
+expect 4 "new.xml: File too large" limited "$ridge" compare "$base" "$base" --threshold 5 --junit "$dir/new.xml"
+[ -e "$dir/new.xml" ] && { echo 'FAILED: a part of a file'; failures=$((failures + 1)); }
+expect 4 ".gp: File too large" limited "$ridge" roofline fixtures/roofline_h200.jsonl --out "$dir/report3"
+[ -z "$(find "$dir" -name '*.draft' -o -name '*.gp')" ] || { echo 'FAILED: drafts'; failures=$((failures + 1)); }
+ln -s report/report.md "$dir/link.md" # a link stays one
+expect 0 "" "$ridge" compare "$base" "$base" --threshold 5 --markdown "$dir/link.md"
+[ -L "$dir/link.md" ] && expect 0 "## Performance" cat "$dir/report/report.md"
 
 [ "$failures" -eq 0 ] || exit 1
