@@ -16,8 +16,8 @@ static inline int few_rows_encode(const struct ridge_call *call, enum ridge_dtyp
 {
     const struct few_rows_plan *plan = &arguments->plan;
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
-    const struct tensor_map_matrix b = {dtype, call->buffer[1], n, k, k, plan->rows, depth, 128};
-    const struct tensor_map_matrix a = {dtype, call->buffer[0], m, k, k, plan->width, depth, 128};
+    const struct tensor_map_matrix b = {dtype, call->buffer[1], n, k, k, plan->rows, depth, 128, "b"};
+    const struct tensor_map_matrix a = {dtype, call->buffer[0], m, k, k, plan->width, depth, 128, "a"};
     return tensor_map_encode(call, &b, &arguments->b) || tensor_map_encode(call, &a, &arguments->a);
 }
 

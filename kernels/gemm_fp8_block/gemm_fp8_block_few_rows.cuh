@@ -22,7 +22,7 @@ struct few_rows_fp8_block {
     {
         const int64_t m = call->dim[0], blocks = gemm_fp8_block_count(call->dim[2]);
         const struct tensor_map_matrix scale_a = {
-            RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 2, arguments->plan.width, 0};
+            RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 2, arguments->plan.width, 0, "scale_a"};
         arguments->scale_b = (const float *)call->buffer[3];
         arguments->last_block_b = (int)gemm_fp8_block_count(call->dim[1]) - 1;
         return tensor_map_encode(call, &scale_a, &arguments->scale_a);
