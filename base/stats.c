@@ -97,7 +97,8 @@ struct stats stats_of(const double *sample, size_t n, uint64_t seed)
     stats.mad = stats_quantile(deviation, n, 0.5);
     for (int i = 0; i < RESAMPLES; i++)
         value[i] = resampled_median(sorted, n, drawn, &seed);
-    percentile_interval(value, 0.95, &stats.ci95[0], &stats.ci95[1]);
+    if (n > 1)
+        percentile_interval(value, 0.95, &stats.ci95[0], &stats.ci95[1]);
 out:
     free(sorted);
     free(deviation);

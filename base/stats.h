@@ -9,7 +9,8 @@
 struct stats {
     size_t n;
     double median, mad, p05, p95; /* quantiles by linear interpolation (Hyndman-Fan type 7); mad unscaled */
-    double ci95[2];               /* bootstrap percentile interval of the median, deterministic from the seed */
+    double ci95[2];               /* bootstrap percentile interval of the median, deterministic from the seed;
+                                     NaN for one sample, which has none */
 };
 
 struct stats_interval {

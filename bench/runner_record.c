@@ -177,7 +177,7 @@ void record_time(json_t *record, const struct runner *runner, const struct sampl
     record_set_number(record, "time.mad_ns", stats.mad);
     record_set_number(record, "time.p05_ns", stats.p05);
     record_set_number(record, "time.p95_ns", stats.p95);
-    record_set(record, "time.ci95_ns", json_pack("[f,f]", stats.ci95[0], stats.ci95[1]));
+    record_set(record, "time.ci95_ns", n > 1 ? json_pack("[f,f]", stats.ci95[0], stats.ci95[1]) : NULL);
     record_set(record, "time.samples_ns", values);
     record_set(record, "time.discarded", json_integer((json_int_t)samples->discarded));
     record_set_string(record, "time.stop", sampler_stop_name(samples->stop));

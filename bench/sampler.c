@@ -13,6 +13,8 @@
  *   around a median that is still moving. */
 static bool median_is_known(const double *time_ns, size_t n, double rel_ci)
 {
+    if (n < 2) /* there is no interval */
+        return false;
     struct stats stats = stats_of(time_ns, n, 1);
     double allowed_ns = rel_ci * stats.median;
     if (!(stats.ci95[1] - stats.ci95[0] <= allowed_ns))
@@ -22,7 +24,7 @@ static bool median_is_known(const double *time_ns, size_t n, double rel_ci)
     if (!(wide_ns <= 2 * allowed_ns))
         return false;
     double early_ns = stats_quantile(time_ns, n / 2, 0.5), late_ns = stats_quantile(time_ns + n / 2, n - n / 2, 0.5);
-    return n < 2 || fabs(late_ns - early_ns) <= allowed_ns;
+    return fabs(late_ns - early_ns) <= allowed_ns;
 }
 
 /* Samples after n at which the rule is looked at again: few looks at a large n, so that they cost little and the

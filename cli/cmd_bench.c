@@ -81,9 +81,12 @@ static void print_line(const struct bench *b, const json_t *record)
     if (!record_is(record, "status", "ok"))
         printf("%s\n", reason ? reason : "no reason was given");
     else
-        printf("%10s  +-%.2f%%  error %.2g of tolerance\n", format_time_ns(median).s,
-               (json_number_value(json_array_get(interval, 1)) - json_number_value(json_array_get(interval, 0))) / 2 /
-                   median * 100,
+        printf("%10s  %s  error %.2g of tolerance\n", format_time_ns(median).s,
+               json_is_array(interval) ? text_of("+-%.2f%%", (json_number_value(json_array_get(interval, 1)) -
+                                                              json_number_value(json_array_get(interval, 0))) /
+                                                                 2 / median * 100)
+                                             .s
+                                       : "one sample",
                record_number(record, "check.max_error"));
 }
 
@@ -203,10 +206,13 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
         {"list", 'n', NULL, 0, "say what would run, and stop", 4},
         {0},
     };
-    const struct argp_child children[] = {
-        {&session_selection_argp, 0, NULL, 1}, {&session_mode_argp, 0, NULL, 2}, {&session_sampling_argp, 0, NULL, 3}, {0}};
-    const struct argp argp = {options, parse, NULL, "Checks and times variants; one record per variant, shape and mode.",
-                              children, NULL, NULL};
+    const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1},
+                                          {&session_mode_argp, 0, NULL, 2},
+                                          {&session_sampling_argp, 0, NULL, 3},
+                                          {0}};
+    const struct argp argp = {
+        options,  parse, NULL, "Checks and times variants; one record per variant, shape and mode.",
+        children, NULL,  NULL};
     struct bench_options o = {0};
     struct bench b = {.terminal = isatty(STDERR_FILENO)};
     session_defaults(&o.session);

@@ -143,13 +143,11 @@ static int parse_sampling(int key, char *value, struct argp_state *state)
     switch (key) {
     case 'm':
         o->limits.min_samples = (size_t)parse_positive(o, "min-samples", value, 1, 1e6);
-        if (o->limits.max_samples < o->limits.min_samples)
-            o->limits.max_samples = o->limits.min_samples;
+        o->least = true;
         return 0;
     case 'M':
         o->limits.max_samples = (size_t)parse_positive(o, "max-samples", value, 1, 1e6);
-        if (o->limits.min_samples > o->limits.max_samples)
-            o->limits.min_samples = o->limits.max_samples;
+        o->most = true;
         return 0;
     case 'r':
         o->limits.rel_ci = parse_positive(o, "rel-ci", value, 0, 100) / 100;
@@ -194,11 +192,28 @@ const struct argp session_selection_argp = {selection_options, parse_selection, 
 const struct argp session_mode_argp = {mode_options, parse_mode, NULL, NULL, NULL, NULL, NULL};
 const struct argp session_sampling_argp = {sampling_options, parse_sampling, NULL, NULL, NULL, NULL, NULL};
 
+static void order_samples(struct session_options *o)
+{
+    struct sampler_limits *limits = &o->limits;
+    char value[32], rule[64];
+    if (limits->min_samples <= limits->max_samples)
+        return;
+    snprintf(value, sizeof value, "%zu", limits->min_samples);
+    snprintf(rule, sizeof rule, "more than --max-samples=%zu", limits->max_samples);
+    if (o->least && o->most)
+        refuse(o, "min-samples", value, rule);
+    else if (o->least)
+        limits->max_samples = limits->min_samples;
+    else
+        limits->min_samples = limits->max_samples;
+}
+
 int session_parse(const struct argp *argp, int argc, char **argv, struct session_options *options, void *input,
                   struct ridge_error *err)
 {
     int failed = argp_parse(argp, argc, argv, 0, NULL, input);
     if (failed)
         return ridge_fail(err, RIDGE_INVALID, "%s", strerror(failed));
+    order_samples(options);
     return options->error.text[0] ? ridge_fail(err, RIDGE_INVALID, "%s", options->error.text) : RIDGE_OK;
 }

@@ -23,6 +23,7 @@ struct session_options {
     enum ridge_level level;
     struct modes modes;
     struct sampler_limits limits;
+    bool least, most; /* --min-samples, --max-samples are given: one alone moves the other's default */
     const char *group; /* "none": no counters */
     const char *plan;  /* NULL: variants choose */
     uint64_t seed;

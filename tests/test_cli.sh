@@ -43,6 +43,11 @@ done
   expect 2 'nothing to run' bench --device host --family 'no_such*'
   expect 2 'nothing to run' bench $gemm --shape 'no_such_preset'
   expect 2 '--min-samples=0' bench $gemm --min-samples 0
+  expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --min-samples 5 --max-samples 3
+  expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --max-samples 3 --min-samples 5
+  expect 0 ' ok .* s +one sample ' bench $gemm --shape m=8,n=8,k=8 --max-samples 1 --json "$folder/one.jsonl"
+  grep -q '"ci95_ns":null.*"stop":"max"' "$folder/one.jsonl" || { echo 'FAIL: an interval of one sample'; failed=1; }
+  expect 0 'h01_naive' report "$folder/one.jsonl"
   expect 2 '--timeout=-1' bench $gemm --timeout -1
   expect 2 '--seed=x' bench $gemm --seed x
   expect 2 '--seed= -1' bench $gemm --seed ' -1'

@@ -127,6 +127,18 @@ static void quiet_clock_stops_on_the_interval(void **state)
     assert_null(result.sample);
 }
 
+static void one_sample_has_no_interval(void **state)
+{
+    (void)state;
+    struct sampler_limits one = limits;
+    one.min_samples = one.max_samples = 1;
+    struct clock clock = {.random = 1, .wall_ns = 1e5, .time_ns = quiet};
+    struct sampler_result result = run(&clock, &one);
+    assert_int_equal(result.count, 1);
+    assert_int_equal(result.stop, SAMPLER_MAX);
+    sampler_free(&result);
+}
+
 static void quantised_timer_stops_at_the_minimum(void **state)
 {
     (void)state;
@@ -263,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quiet_clock_stops_on_the_interval),
+        cmocka_unit_test(one_sample_has_no_interval),
         cmocka_unit_test(quantised_timer_stops_at_the_minimum),
         cmocka_unit_test(bimodal_noise_is_not_narrow),
         cmocka_unit_test(changing_states_and_drift_are_not_narrow),
