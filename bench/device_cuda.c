@@ -8,7 +8,7 @@
 static int open_absent(struct device_info *info, struct timer_quality *timer, struct ridge_error *err)
 {
     (void)info, (void)timer;
-    return ridge_fail(err, RIDGE_ENVIRONMENT, "this build has no CUDA: %s", ridge_build_note);
+    return ridge_fail(err, RIDGE_ENVIRONMENT, "this build has no CUDA variants: %s", ridge_build_note);
 }
 
 const struct device_ops device_cuda = {.kind = "cuda", .open = open_absent};

@@ -11,17 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
+
 /* Creates the folders above a file; errors show when the file is opened. */
 static void make_parents(const char *path)
 {
-    char *folder = strdup(path);
-    for (char *slash = folder ? strchr(folder, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
-        if (slash == folder)
-            continue;
-        *slash = '\0';
-        mkdir(folder, 0777);
-        *slash = '/';
-    }
+    const char *slash = strrchr(path, '/');
+    char *folder = slash && slash > path ? strndup(path, (size_t)(slash - path)) : NULL;
+    if (folder)
+        folder_make(folder);
     free(folder);
 }
 
@@ -125,7 +123,8 @@ int record_writer_append(struct record_writer *writer, const json_t *record, str
     struct stat before;
     struct ridge_error reason;
     if (record_validate(record, &reason)) /* a file with one such record could not be read again */
-        return ridge_fail(err, RIDGE_INVALID, "%s: not written, the record is not valid: %s", writer->path, reason.text);
+        return ridge_fail(err, RIDGE_INVALID, "%s: not written, the record is not valid: %s", writer->path,
+                          reason.text);
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
     if (!text)
         return ridge_fail(err, RIDGE_INVALID, "%s: the record cannot be written as JSON", writer->path);

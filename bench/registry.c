@@ -40,6 +40,14 @@ bool registry_match(const struct ridge_entry *entry, const char *family_glob, co
     return !variant_glob || any_matches(variant_glob, entry->label) || any_matches(variant_glob, name);
 }
 
+bool registry_left_out(const char *family_glob, const char *variant_glob)
+{
+    for (int i = 0; i < ridge_left_out_count; i++)
+        if (registry_match(&ridge_left_out_entries[i], family_glob, variant_glob))
+            return true;
+    return false;
+}
+
 static int compare_entries(const void *a, const void *b)
 {
     const struct ridge_entry *x = *(const struct ridge_entry *const *)a, *y = *(const struct ridge_entry *const *)b;
@@ -180,8 +188,8 @@ static int check_entry(const struct registry *registry, const char *path, const 
         return ridge_fail(err, RIDGE_INVALID, "%s: variant %s_%s brings no problem, and there is no family %s", path,
                           entry->family, entry->label, entry->family);
     if (other && entry->problem && !same_axes_and_buffers(other->problem, entry->problem))
-        return ridge_fail(err, RIDGE_INVALID, "%s: family %s of %s has other axes or buffers than that of %s", path, entry->family,
-                          entry->file, other->file);
+        return ridge_fail(err, RIDGE_INVALID, "%s: family %s of %s has other axes or buffers than that of %s", path,
+                          entry->family, entry->file, other->file);
     return RIDGE_OK;
 }
 

@@ -10,6 +10,10 @@
 extern const struct ridge_entry ridge_builtin_entries[];
 extern const int ridge_builtin_entry_count;
 
+/* CUDA variants of a build without CUDA: family and label only. */
+extern const struct ridge_entry ridge_left_out_entries[];
+extern const int ridge_left_out_count;
+
 struct registry {
     const struct ridge_entry **entry; /* sorted by family, then label */
     int count;
@@ -33,5 +37,8 @@ void registry_name(const struct ridge_entry *entry, char *buf, size_t bytes);
 
 /* fnmatch globs on the family and on "family_label" or the label, several separated by '|'; NULL matches all. */
 bool registry_match(const struct ridge_entry *entry, const char *family_glob, const char *variant_glob);
+
+/* Whether the globs match a variant that this build leaves out. */
+bool registry_left_out(const char *family_glob, const char *variant_glob);
 
 #endif

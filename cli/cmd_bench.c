@@ -9,6 +9,7 @@
 #include "bench/record.h"
 #include "bench/shape.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/session.h"
 #include "reports/format.h"
 
@@ -48,7 +49,7 @@ static int parse(int key, char *value, struct argp_state *state)
         o->list = true;
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_none(key, value, state);
     }
 }
 

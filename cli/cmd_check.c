@@ -8,6 +8,7 @@
 #include "bench/record.h"
 #include "bench/shape.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/session.h"
 
 struct check_options {
@@ -39,7 +40,7 @@ static int parse(int key, char *value, struct argp_state *state)
     case 'T':
         return session_take_plan(&o->session, value);
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_none(key, value, state);
     }
 }
 
@@ -149,12 +150,15 @@ static int check_case(struct checking *c, int first, int hard, struct ridge_erro
     }
     for (int i = 0; i < o->shapes && status == RIDGE_OK && !session_interrupted(); i++) {
         struct step step = {.entry = c->session.registry.entry[first]};
+        struct ridge_error reason = {""};
         if (!strchr(o->shape[i], '='))
             continue;
         c->shape_found = true;
         if (family->check_dims > 0)
             memcpy(step.dim, family->check_dim[0], sizeof step.dim);
-        status = shape_parse(family, o->shape[i], step.dim, err);
+        status = shape_parse(family, o->shape[i], step.dim, &reason);
+        if (status)
+            ridge_fail(err, status, "%s: %s", step.entry->family, reason.text);
         if (status == RIDGE_OK)
             status = check_shape(c, first, step.dim, hard, session_reference(&c->session, &step), err);
     }
@@ -188,6 +192,24 @@ static int check_all(struct checking *c, struct ridge_error *err)
         status = check_family(c, i, err);
     }
     return status;
+}
+
+static int no_shape(const struct session *s, struct ridge_error *err)
+{
+    char spelt[200];
+    session_hint(s, s->options.shape[0], spelt, sizeof spelt);
+    return ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no shape of ridge check matches%s", s->options.shape[0], spelt);
+}
+
+static int nothing_to_check(const struct session *s, struct ridge_error *err)
+{
+    bool elsewhere = registry_left_out(s->options.family, s->options.variant);
+    for (int i = 0; i < s->registry.count; i++)
+        elsewhere |= s->registry.entry[i]->variant->kind != s->info.device.kind &&
+                     registry_match(s->registry.entry[i], s->options.family, s->options.variant);
+    if (elsewhere && s->device_note[0])
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to check: what is selected needs a GPU (%s)", s->device_note);
+    return ridge_fail(err, RIDGE_INVALID, "nothing to check: no variant of this device is selected");
 }
 
 int cmd_check(int argc, char **argv, struct ridge_error *err)
@@ -228,9 +250,9 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
         else if (c.cases && !c.case_found)
             status = ridge_fail(err, RIDGE_INVALID, "--case=%s: no inputs of that name", c.cases);
         else if (c.session.options.shapes && c.case_found && !c.shape_found)
-            status = ridge_fail(err, RIDGE_INVALID, "--shape=%s: no shape of ridge check matches", o.session.shape[0]);
+            status = no_shape(&c.session, err);
         else if (c.passed + c.skipped == 0)
-            status = ridge_fail(err, RIDGE_INVALID, "nothing to check: no variant of this device is selected");
+            status = nothing_to_check(&c.session, err);
     }
     if (c.writing)
         record_writer_close(&c.writer);

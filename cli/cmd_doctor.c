@@ -7,15 +7,15 @@
 
 #include "base/version.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/session.h"
 #include "profiles/activity.h"
 #include "profiles/telemetry.h"
 
 static int parse(int key, char *value, struct argp_state *state)
 {
-    (void)value;
     if (key != 'p')
-        return ARGP_ERR_UNKNOWN;
+        return inputs_none(key, value, state);
     *(bool *)state->input = true;
     return 0;
 }

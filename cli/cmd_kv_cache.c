@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
+#include "cli/inputs.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -38,7 +39,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         parse_count(args, "layers", arg, MOST_LAYERS, &args->layers);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return inputs_none(key, arg, state);
     }
 }
 

@@ -2,15 +2,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "bench/shape.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/session.h"
 
 static int parse(int key, char *value, struct argp_state *state)
 {
-    (void)value;
     if (key != ARGP_KEY_INIT)
-        return ARGP_ERR_UNKNOWN;
+        return inputs_none(key, value, state);
     state->child_inputs[0] = state->input;
     return 0;
 }
@@ -62,7 +63,10 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
         printf("  %-32s %s\n", entry->label, entry->variant->idea);
         shown++;
     }
-    if (status == RIDGE_OK && shown == 0)
+    if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&
+        registry_left_out(options.family, options.variant))
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to list: this build has no CUDA variants: %s", ridge_build_note);
+    else if (status == RIDGE_OK && shown == 0)
         status = ridge_fail(err, RIDGE_INVALID, "no variant matches --family=%s --variant=%s --device=%s",
                             options.family ? options.family : "*", options.variant ? options.variant : "*",
                             options.device);

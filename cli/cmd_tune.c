@@ -257,6 +257,10 @@ static int keep_tunable(const struct session *s, struct plan *plan, struct ridge
         return ridge_fail(err, s->device_note[0] ? RIDGE_ENVIRONMENT : RIDGE_INVALID,
                           "nothing to tune: the variants of '%s' with plans to choose from need another device%s%s",
                           s->options.family, s->device_note[0] ? ": " : "", s->device_note);
+    if (!kept && s->device_note[0] && registry_left_out(s->options.family, s->options.variant))
+        return ridge_fail(err, RIDGE_ENVIRONMENT,
+                          "nothing to tune: no host variant of '%s' has plans to choose from; %s", s->options.family,
+                          s->device_note);
     return kept
                ? RIDGE_OK
                : ridge_fail(err, RIDGE_INVALID, "nothing to tune: no selected variant of '%s' has plans to choose from",

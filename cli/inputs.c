@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/folder.h"
 
 error_t inputs_parse(int key, struct argp_state *state, struct inputs *inputs)
 {
@@ -20,6 +21,14 @@ error_t inputs_parse(int key, struct argp_state *state, struct inputs *inputs)
     }
 }
 
+error_t inputs_none(int key, const char *arg, struct argp_state *state)
+{
+    if (key != ARGP_KEY_ARG)
+        return ARGP_ERR_UNKNOWN;
+    argp_error(state, "Too many arguments: '%s' belongs to no option", arg);
+    return EINVAL;
+}
+
 int inputs_read(const struct inputs *inputs, struct record_list *list, struct ridge_error *err)
 {
     int status = record_list_read(list, (const char *const *)inputs->path, (size_t)inputs->paths, err);
@@ -31,10 +40,8 @@ int inputs_read(const struct inputs *inputs, struct record_list *list, struct ri
 
 int inputs_make_folder(const char *path, struct ridge_error *err)
 {
-    struct stat info;
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: %s", path, strerror(errno));
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: not a folder", path);
-    return RIDGE_OK;
+    if (folder_make(path) == 0)
+        return RIDGE_OK;
+    return ridge_fail(err, RIDGE_ENVIRONMENT, "--out %s: %s", path,
+                      errno == ENOTDIR ? "not a folder, or below a file" : strerror(errno));
 }

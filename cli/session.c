@@ -248,15 +248,50 @@ static int add_family(const struct session *s, enum ridge_kind kind, const struc
         int64_t dim[RIDGE_MAX_AXES] = {0};
         if (!strchr(s->options.shape[i], '='))
             continue;
+        struct ridge_error reason = {""};
         if (base)
             memcpy(dim, base->dim, sizeof dim);
-        status = shape_parse(family, s->options.shape[i], dim, err);
+        status = shape_parse(family, s->options.shape[i], dim, &reason);
         if (status == RIDGE_OK)
-            status = shape_validate(family, dim, err);
+            status = shape_validate(family, dim, &reason);
+        if (status)
+            ridge_fail(err, status, "%s: %s", first->family, reason.text);
         if (status == RIDGE_OK)
             status = add_shape(s, kind, first->family, dim, plan, err);
     }
     return status;
+}
+
+void session_hint(const struct session *s, const char *shape, char *text, size_t bytes)
+{
+    *text = '\0';
+    if (!*shape || shape[strspn(shape, "0123456789x")])
+        return;
+    for (int i = 0; i < s->registry.count; i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        const char *part = shape;
+        size_t used = 0;
+        if (!registry_match(entry, s->options.family, s->options.variant))
+            continue;
+        for (int axis = 0; axis < entry->problem->axes && used < bytes; axis++) {
+            const size_t digits = strcspn(part, "x");
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s=%.*s",
+                                     axis ? "," : "; a shape that is none is spelt ", entry->problem->axis[axis].name,
+                                     digits ? (int)digits : 1, digits ? part : "N");
+            part += digits + (part[digits] == 'x');
+        }
+        return;
+    }
+}
+
+static int no_preset(const struct session *s, struct ridge_error *err)
+{
+    char spelt[200];
+    if (!s->options.shapes)
+        return ridge_fail(err, RIDGE_INVALID, "nothing to run: no preset of this level here (see ridge list)");
+    session_hint(s, s->options.shape[0], spelt, sizeof spelt);
+    return ridge_fail(err, RIDGE_INVALID, "nothing to run: --shape=%.80s: no preset matches%s (see ridge list)",
+                      s->options.shape[0], spelt);
 }
 
 static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool matched, bool elsewhere,
@@ -267,7 +302,7 @@ static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool ma
     const char *family = s->options.family ? s->options.family : "*";
     const char *variant = s->options.variant ? s->options.variant : "*";
     if (matched)
-        return ridge_fail(err, RIDGE_INVALID, "nothing to run: no preset matches --shape or --preset (see ridge list)");
+        return no_preset(s, err);
     if (!elsewhere)
         return ridge_fail(err, RIDGE_INVALID, "nothing to run: no variant matches '%s' in family '%s' (see ridge list)",
                           variant, family);
@@ -299,7 +334,7 @@ int session_plan(const struct session *s, enum ridge_kind kind, struct plan *pla
 {
     const char *last = "";
     int status = RIDGE_OK;
-    bool matched = false, elsewhere = false;
+    bool matched = false, elsewhere = kind == RIDGE_HOST && registry_left_out(s->options.family, s->options.variant);
     *plan = (struct plan){0};
     for (int i = 0; i < s->registry.count && status == RIDGE_OK; i++) {
         const struct ridge_entry *entry = s->registry.entry[i];

@@ -90,6 +90,9 @@ ridge_reference_fn session_reference(const struct session *session, const struct
  * RIDGE_ENVIRONMENT when all of it needs a GPU that is not there. */
 int session_plan(const struct session *session, enum ridge_kind kind, struct plan *plan, struct ridge_error *err);
 
+/* Where a --shape that is no preset is numbers, how a shape is spelt: 4x4x4 is meant as m=4,n=4,k=4. Else empty. */
+void session_hint(const struct session *session, const char *shape, char *text, size_t bytes);
+
 /* RIDGE_INVALID for options that nothing selected can follow: graphs on the host, a plan where no variant has plans.
  * Part of session_plan. */
 int session_refuse(const struct session *session, struct ridge_error *err);

@@ -16,6 +16,8 @@ set(RIDGE_PORTABLE_KERNELS "")
 set(declarations "")
 set(rows "")
 set(row_count 0)
+set(left_out "")
+set(left_out_count 0)
 
 foreach(path IN LISTS family_files)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${path})
@@ -44,6 +46,10 @@ foreach(path IN LISTS family_files)
 
   if(name MATCHES "\\.cu$")
     if(NOT RIDGE_WITH_CUDA)
+      if(variant)
+        string(APPEND left_out "    {\"${family}\", \"${variant}\", NULL, NULL, NULL, NULL},\n")
+        math(EXPR left_out_count "${left_out_count} + 1")
+      endif()
       continue()
     endif()
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${path})
@@ -80,6 +86,11 @@ const struct ridge_entry ridge_builtin_entries[] = {
 @rows@    {0},
 };
 const int ridge_builtin_entry_count = @row_count@;
+
+const struct ridge_entry ridge_left_out_entries[] = {
+@left_out@    {0},
+};
+const int ridge_left_out_count = @left_out_count@;
 ")
 
 if(RIDGE_WITH_CUDA)

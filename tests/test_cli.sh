@@ -31,7 +31,7 @@ for command in list doctor bench check tune profile ceilings roofline report com
 done
 
 # shellcheck disable=SC2086
-for case in 'm=0|m.*0' 'm=-1|m.*-1' 'm=abc|m.*abc' 'm=99999999999999999999|m.*99999999999999999999' 'q=5|q.*m n k' \
+for case in 'm=0|m.*0' 'm=-1|m.*-1' 'm=abc|m.*abc' 'm=99999999999999999999|m.*99999999999999999999' 'q=5|gemm_f32: .*q.*m n k' \
   'm=1,m=2|m' 'm=|m'; do
   expect 2 "${case#*|}" bench $gemm --shape "${case%%|*}" --json "$folder/bad.jsonl"
 done
@@ -41,11 +41,13 @@ done
   expect 2 'allowed are quick, standard, full' bench $gemm --preset slow
   expect 2 'allowed are auto, cuda, host' bench --device tpu
   expect 2 'nothing to run' bench --device host --family 'no_such*'
-  expect 2 'nothing to run' bench $gemm --shape 'no_such_preset'
+  expect 2 '--shape=no_such_preset: no preset matches .see' bench $gemm --shape 'no_such_preset'
+  expect 2 '--shape=4x4x4: no preset matches; .* spelt m=4,n=4,k=4 ' bench $gemm --shape 4x4x4
+  expect 2 '--shape=4x5: no preset matches; .* spelt m=4,n=5,k=N ' bench $gemm --shape 4x5
   expect 2 '--min-samples=0' bench $gemm --min-samples 0
   expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --min-samples 5 --max-samples 3
   expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --max-samples 3 --min-samples 5
-  expect 0 ' ok .* s +one sample ' bench $gemm --shape m=8,n=8,k=8 --max-samples 1 --json "$folder/one.jsonl"
+  expect 0 ' ok .*s +one sample ' bench $gemm --shape m=8,n=8,k=8 --max-samples 1 --json "$folder/one.jsonl"
   grep -q '"ci95_ns":null.*"stop":"max"' "$folder/one.jsonl" || { echo 'FAIL: an interval of one sample'; failed=1; }
   expect 0 'h01_naive' report "$folder/one.jsonl"
   expect 2 '--timeout=-1' bench $gemm --timeout -1
@@ -83,7 +85,9 @@ for number in 0 -1 abc '' 1.5 ' 5' 1e6 99999999999999999999 1000000001; do
   expect 2 "--tokens=$number: a whole number from 1 to 1000000000" kv-cache "--tokens=$number"
 done
 expect 2 '--layers=10001: a whole number from 1 to 10000' kv-cache --layers 10001
-expect 2 'Too many arguments' kv-cache 5
+for command in list doctor bench check kv-cache; do
+  expect 2 "Too many arguments: '5'" $command 5
+done
 
 expect 0 'cube-256 +host' list --device host --family gemm_f32
 "$RIDGE" list --device host | grep -qE ' cuda, |^  0[0-9]_' && { echo 'FAIL: list --device host lists GPU variants'; failed=1; }
@@ -125,7 +129,7 @@ check='check --device host --family gemm_f32 --variant h01_naive'
   expect 0 ' 6 checks passed' $check --shape 65x33x17 --shape m=9,n=9,k=9
   expect 0 ' 1 checks passed' $check --shape m=9,n=9,k=9 --case random
   expect 0 ' 2 checks passed' $check --shape 65x33x17 --case '[co]*'
-  expect 2 '--shape=7x7x7: no shape' $check --shape 7x7x7
+  expect 2 '--shape=7x7x7: no shape .* spelt m=7,n=7,k=7' $check --shape 7x7x7
   expect 2 '--case=worst: no inputs' $check --case worst
   expect 2 'm=0: m must be in 1' $check --shape m=0
   expect 2 'q' $check --shape q=5
@@ -187,6 +191,16 @@ if [ "$("$RIDGE" doctor --profile)" = host ]; then
   expect 4 'no NVIDIA driver|no CUDA|no usable GPU|no GPU' check --device cuda
   expect 4 'no counters' profile gemm_f32_h01_naive
   expect 2 "no variant matches 'no_such_variant'" profile no_such_variant
+  # A build without CUDA knows the names that it leaves out.
+  if [ "$("$RIDGE" list --device cuda 2>&1 | grep -c 'no CUDA variants')" = 1 ]; then
+    expect 4 'nothing to run: .*needs a GPU .this build has no CUDA variants' bench --family gemm_fp8_block
+    expect 4 'this build has no CUDA variants' profile gemm_f32_04_async_copy
+    expect 4 'nothing to tune: .*this build has no CUDA variants' tune gemm_bf16
+    expect 4 'this build has no CUDA variants' check --family gemm_fp8_block
+    expect 4 'this build has no CUDA variants' list --family gemm_fp8_block
+    expect 2 'matches only GPU variants' bench --device host --family gemm_fp8_block
+    expect 2 'no variant matches' bench --family gemm_fp9_block
+  fi
   if "$RIDGE" list --device cuda >/dev/null 2>&1; then
     expect 4 'needs a GPU' profile gemm_f32_01_naive
     expect 2 'matches only GPU variants' bench --device host --variant gemm_f32_01_naive

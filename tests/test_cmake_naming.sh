@@ -31,6 +31,9 @@ grep -q '{"saxpy", "h01_loop", "kernels/saxpy/saxpy_h01_loop.c", &ridge_family_s
   "$table" || fault 'the host variant is not in the table'
 grep -q 'ridge_builtin_entry_count = 1;' "$table" || fault 'CUDA variants in a build without CUDA'
 
+grep -q 'ridge_left_out_count = 2;' "$table" && grep -q '{"saxpy", "90_cublas", NULL,' "$table" ||
+  fault 'the CUDA variants that are left out are not named'
+
 for name in saxpy_1_naive.cu saxpy_01naive.cu saxpy_01_Naive.cu saxpy_h01_loop.cu saxpy_01_naive.c saxpy_h1_loop.c \
   daxpy_01_naive.cu saxpy_01_naive.cc notes.txt saxpy_01_a-b.cu helper.c saxpy_reference.c; do
   touch "$tree/kernels/saxpy/$name"

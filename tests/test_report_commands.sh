@@ -113,6 +113,20 @@ expect 0 "report2/bound_chart.py $dir/report2/bound_chart.json" cat "$dir/python
 expect 0 '"charts"' cat "$dir/report2/bound_chart.json"
 
 
+# Folders above --out are made, and who may not make one is told.
+expect 0 "a/b/c/report.md" "$ridge" report "$base" --out "$dir/a/b/c"
+expect 4 "not a folder, or below a file" "$ridge" report "$base" --out "$dir/text/b"
+mkdir "$dir/readonly"
+chmod 555 "$dir/readonly"
+chmod 711 "$dir"
+nobody=
+[ "$(id -u)" = 0 ] && nobody='setpriv --reuid 65534 --clear-groups'
+# shellcheck disable=SC2086
+if $nobody test -r "$base" -a -x "$ridge" 2>/dev/null; then
+    expect 4 "--out $dir/readonly/b/c: Permission denied" $nobody "$ridge" report "$base" --out "$dir/readonly/b/c"
+    expect 4 "readonly/bound_chart.json: Permission denied" $nobody "$ridge" report "$base" --out "$dir/readonly"
+fi
+
 # A python that fails is one line.
 printf '#!/bin/sh\n[ "$1" = -c ] || { echo Traceback; echo "  File x"; echo "OSError: no"; exit 1; } >&2\n' >"$dir/python"
 expect 0 "bound_chart.json failed: OSError: no" env RIDGE_PYTHON="$dir/python" "$ridge" report "$base" --out "$dir/report2"
