@@ -146,6 +146,14 @@ static int check_minimum(struct visit *visit, const json_t *rule, const json_t *
     return RIDGE_OK;
 }
 
+static int check_above(struct visit *visit, const json_t *rule, const json_t *schema, const json_t *value)
+{
+    (void)schema;
+    if (json_is_number(value) && !(json_number_value(value) > json_number_value(rule)))
+        return refuse(visit, value, "expected more than", rule);
+    return RIDGE_OK;
+}
+
 static int check_required(struct visit *visit, const json_t *rule, const json_t *schema, const json_t *value)
 {
     (void)schema;
@@ -224,7 +232,7 @@ static const struct {
     {"enum", check_enum},         {"const", check_const},
     {"minimum", check_minimum},   {"additionalProperties", check_additional},
     {"items", check_items},       {"minItems", check_fewest},
-    {"maxItems", check_most},
+    {"maxItems", check_most},     {"exclusiveMinimum", check_above},
 };
 
 static int check(struct visit *visit, const json_t *schema, const json_t *value)
@@ -253,6 +261,20 @@ static const json_t *record_schema(void)
     return schema;
 }
 
+/* What the schema cannot say: rules between fields. */
+static int check_together(const json_t *record, struct ridge_error *err)
+{
+    const json_t *interval = record_get(record, "time.ci95_ns");
+    const double low = json_number_value(json_array_get(interval, 0));
+    const double high = json_number_value(json_array_get(interval, 1));
+    if (low > high)
+        return ridge_fail(err, RIDGE_INVALID, "key \"time.ci95_ns\" is [%g,%g], expected the lower end first", low,
+                          high);
+    if (record_is(record, "status", "ok") && record_is(record, "check.status", "fail"))
+        return ridge_fail(err, RIDGE_INVALID, "key \"status\" is \"ok\", but \"check.status\" is \"fail\"");
+    return RIDGE_OK;
+}
+
 int record_validate(const json_t *record, struct ridge_error *err)
 {
     const json_t *schema = record_schema();
@@ -263,5 +285,6 @@ int record_validate(const json_t *record, struct ridge_error *err)
         return ridge_fail(err, RIDGE_INVALID, "schema \"%.80s\", but this program reads \"%s\"", version,
                           RIDGE_RECORD_SCHEMA);
     struct visit visit = {.root = schema, .err = err};
-    return check(&visit, schema, record);
+    int status = check(&visit, schema, record);
+    return status ? status : check_together(record, err);
 }

@@ -110,8 +110,8 @@ static int check_shape(struct checking *c, int first, const int64_t *dim, int ha
         if (status)
             return status;
     }
-    int status = problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard,
-                              s->options.seed, err);
+    int status =
+        problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard, s->options.seed, err);
     if (status)
         return status;
     status = problem_reference(&problem, large, err);
@@ -198,7 +198,8 @@ static int no_shape(const struct session *s, struct ridge_error *err)
 {
     char spelt[200];
     session_hint(s, s->options.shape[0], spelt, sizeof spelt);
-    return ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no shape of ridge check matches%s", s->options.shape[0], spelt);
+    return ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no shape of ridge check matches%s", s->options.shape[0],
+                      spelt);
 }
 
 static int nothing_to_check(const struct session *s, struct ridge_error *err)
@@ -208,7 +209,8 @@ static int nothing_to_check(const struct session *s, struct ridge_error *err)
         elsewhere |= s->registry.entry[i]->variant->kind != s->info.device.kind &&
                      registry_match(s->registry.entry[i], s->options.family, s->options.variant);
     if (elsewhere && s->device_note[0])
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to check: what is selected needs a GPU (%s)", s->device_note);
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to check: what is selected needs a GPU (%s)",
+                          s->device_note);
     return ridge_fail(err, RIDGE_INVALID, "nothing to check: no variant of this device is selected");
 }
 
@@ -221,8 +223,8 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
         {0},
     };
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
-    const struct argp argp = {options, parse, NULL, "Checks variants on small shapes, random and hard inputs.", children,
-                              NULL, NULL};
+    const struct argp argp = {options,  parse, NULL, "Checks variants on small shapes, random and hard inputs.",
+                              children, NULL,  NULL};
     struct check_options o = {0};
     struct checking c = {0};
     session_defaults(&o.session);

@@ -17,6 +17,11 @@ struct compare_args {
     double threshold_percent;
 };
 
+static bool is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct compare_args *args = state->input;
@@ -41,15 +46,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!args->now)
             argp_error(state, "two record files are needed: BASE and NEW");
+        else if (is_standard(args->base) && is_standard(args->now))
+            argp_error(state, "BASE and NEW cannot both be standard input");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-static bool is_output(const char *path)
-{
-    return path && strcmp(path, "-") == 0;
 }
 
 static int write_junit(const struct comparison *comparison, FILE *out, struct ridge_error *err)
@@ -64,7 +66,7 @@ static int write_one(const struct comparison *comparison, const char *path,
                      struct ridge_error *err)
 {
     struct whole_file file;
-    if (is_output(path)) {
+    if (is_standard(path)) {
         int status = write(comparison, stdout, err);
         if (!status && (fflush(stdout) != 0 || ferror(stdout)))
             status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: %s", path, strerror(errno));
@@ -117,7 +119,7 @@ int cmd_compare(int argc, char **argv, struct ridge_error *err)
         status = compare_build(&comparison, &base, &now, args.threshold_percent / 100.0, err);
     if (status)
         goto out;
-    status = compare_print(&comparison, is_output(args.junit) || is_output(args.markdown) ? stderr : stdout, err);
+    status = compare_print(&comparison, is_standard(args.junit) || is_standard(args.markdown) ? stderr : stdout, err);
     if (!status)
         status = write_files(&comparison, &args, err);
     if (!status)

@@ -43,7 +43,14 @@ static void print_family(const struct ridge_entry *entry, const struct session_o
 int cmd_list(int argc, char **argv, struct ridge_error *err)
 {
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
-    const struct argp argp = {NULL, parse, NULL, "Lists families, their axes and shapes, and variants; with --device host or cuda those that run there.", children, NULL, NULL};
+    const struct argp argp = {
+        NULL,
+        parse,
+        NULL,
+        "Lists families, their axes and shapes, and variants; with --device host or cuda those that run there.",
+        children,
+        NULL,
+        NULL};
     struct session_options options;
     struct session session;
     const char *last = "";
@@ -65,11 +72,12 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
     }
     if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&
         registry_left_out(options.family, options.variant))
-        status = ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to list: this build has no CUDA variants: %s", ridge_build_note);
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to list: this build has no CUDA variants: %s",
+                            ridge_build_note);
     else if (status == RIDGE_OK && shown == 0)
-        status = ridge_fail(err, RIDGE_INVALID, "no variant matches --family=%s --variant=%s --device=%s",
-                            options.family ? options.family : "*", options.variant ? options.variant : "*",
-                            options.device);
+        status =
+            ridge_fail(err, RIDGE_INVALID, "no variant matches --family=%s --variant=%s --device=%s",
+                       options.family ? options.family : "*", options.variant ? options.variant : "*", options.device);
     registry_close(&session.registry);
     return status;
 }

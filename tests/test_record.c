@@ -152,6 +152,14 @@ static void records_are_checked_against_the_schema_file(void **state)
     expect("work.issued", "{\"exp\":-1}", "key \"work.issued.exp\" is -1, expected at least 0");
     expect("time.ci95_ns", "[1]", "key \"time.ci95_ns\" is [1], expected a length of at least 2");
     expect("time.ci95_ns", "[1,2,3]", "expected a length of at most 2");
+    expect("time.ci95_ns", "null", NULL);
+    expect("time.ci95_ns", "[24330,24310]", "key \"time.ci95_ns\" is [24330,24310], expected the lower end first");
+    expect("time.median_ns", "0", "key \"time.median_ns\" is 0, expected more than 0");
+    expect("time.median_ns", "-5.5", "key \"time.median_ns\" is -5.5, expected more than 0");
+    expect("time.samples_ns", "[1,-2]", "key \"time.samples_ns[1]\" is -2, expected at least 0");
+    expect("time.discarded", "-1", "key \"time.discarded\" is -1");
+    expect("device.sms", "-1", "key \"device.sms\" is -1, expected at least 0");
+    expect("check.status", "\"fail\"", "key \"status\" is \"ok\", but \"check.status\" is \"fail\"");
     expect("time.samples_ns", "[1,2,null]", "key \"time.samples_ns[2]\" is null");
     expect("counters.values", "{\"sm__cycles_elapsed.avg\":\"?\"}", "key \"counters.values.sm__cycles_elapsed.avg\"");
     expect("mode.cache.verified", "\"perhaps\"", "key \"mode.cache.verified\"");
@@ -166,7 +174,7 @@ static void records_are_checked_against_the_schema_file(void **state)
 static void known_keywords_only(const json_t *schema)
 {
     static const char known[] = " $schema $id title description type const enum minimum required properties "
-                                "additionalProperties items minItems maxItems $ref $defs ";
+                                "exclusiveMinimum additionalProperties items minItems maxItems $ref $defs ";
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)schema, key, value)

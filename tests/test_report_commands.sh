@@ -86,6 +86,9 @@ for command in "compare $base" report; do
     # shellcheck disable=SC2086
     expect 2 "$dir/missing" "$ridge" $command "$dir/missing"
 done
+sed '2s/"median_ns": [0-9.]*/"median_ns": -1/' "$base" >"$dir/negative.jsonl"
+expect 2 "$dir/negative.jsonl:2: key \"time.median_ns\" is -1, expected more than 0" "$ridge" report "$dir/negative.jsonl"
+expect 2 "BASE and NEW cannot both be standard input" "$ridge" compare - - </dev/null
 expect 2 "no-such-option" "$ridge" compare --no-such-option "$base" "$base"
 expect 2 "no-such-option" "$ridge" report --no-such-option "$base"
 expect 2 "two record files" "$ridge" compare "$base"
