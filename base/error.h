@@ -13,7 +13,7 @@ enum ridge_status {
     RIDGE_REGRESSION = 1,   /* a regression, or a check that failed */
     RIDGE_INVALID = 2,      /* usage or invalid input */
     RIDGE_INCONCLUSIVE = 3,
-    RIDGE_ENVIRONMENT = 4,  /* the environment is not comparable or lacks something required */
+    RIDGE_ENVIRONMENT = 4,  /* the environment is not comparable or lacks something required, or the run was interrupted */
 };
 
 struct ridge_error {

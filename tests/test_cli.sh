@@ -23,6 +23,7 @@ expect 2 'Usage: ridge COMMAND'
 expect 2 "unknown command 'benhc'" benhc
 expect 2 "option '--load' before a command" --load x.so bench
 expect 0 'Exit codes' --help
+expect 0 'interrupted' --help
 for command in list doctor bench check tune profile ceilings roofline report compare kv-cache; do
   expect 0 'Usage: ridge' $command --help
   expect 2 'unrecognized option' $command --no-such-option
@@ -97,6 +98,12 @@ expect 2 'ABI' list --load "$RIDGE_PLUGIN_DIR/plugin_wrong_abi.so"
 expect 2 'already|twice|label' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so" --load "$RIDGE_PLUGIN_DIR/plugin_duplicate.so"
 expect 2 'LICENSE' list --load "$RIDGE_SOURCE/LICENSE"
 expect 0 'example' list --load "$RIDGE_PLUGIN_DIR/plugin_example.so"
+# As the README makes one.
+if command -v cc >/dev/null; then
+  cc -shared -fPIC -I"$RIDGE_SOURCE" "$RIDGE_SOURCE/tests/plugin_example.c" -o "$folder/libmine.so" &&
+    expect 0 '1 measured' bench --device host --load "$folder/libmine.so" --family example_saxpy --variant 'h01*' \
+      --shape n=1000 --max-samples 2
+fi
 
 # Variants that go wrong while they run: each has its record, and the one after it is right.
 hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hostile"
@@ -233,6 +240,20 @@ if [ $code -ne 4 ] || ! grep -q interrupted "$folder/out"; then
   failed=1
 fi
 expect 0 'gemm' report "$folder/stopped.jsonl"
+
+# A second one does not wait.
+"$RIDGE" bench --device host --family gemm_f32 --variant h01_naive --shape m=4096,n=4096,k=4096 >"$folder/out" 2>&1 &
+process=$!
+for _ in $(seq 300); do
+  grep -q 'double precision' "$folder/out" && break
+  sleep 0.1
+done
+kill -TERM $process
+sleep 0.3
+kill -TERM $process
+wait $process
+code=$?
+[ $code -eq 143 ] || { echo "FAIL: after a second SIGTERM the exit code was $code"; failed=1; }
 
 # A signal in a step of minutes is heeded within seconds, and a log says what the step is.
 "$RIDGE" bench --device host --family gemm_f32 --variant h01_naive --shape m=4096,n=4096,k=4096 \
