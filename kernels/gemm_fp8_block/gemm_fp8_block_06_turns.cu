@@ -7,33 +7,7 @@
 #define START(s, n, boxes) gemm_fp8_block_start<gemm_fp8_block_shape<s, n, boxes>, true, false>,
 static const struct gemm_fp8_compiled compiled[] = {TILES(COMPILED)};
 static int (*const starts[])(const struct ridge_call *, const struct gemm_fp8_block_plan *) = {TILES(START)};
-static const int tiles = sizeof compiled / sizeof *compiled;
-
-static int setup(struct ridge_call *call, void **state)
-{
-    return gemm_fp8_block_setup_cluster(call, compiled, tiles, state);
-}
-
-static int launch(const struct ridge_call *call)
-{
-    const struct gemm_fp8_block_plan *plan = (const struct gemm_fp8_block_plan *)call->state;
-    return starts[plan->plan.choice.tile](call, plan);
-}
-
-static const char *describe(void *state)
-{
-    return state ? ((const struct gemm_fp8_block_plan *)state)->plan.text : "";
-}
-
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    gemm_fp8_block_issue_cluster(compiled, tiles, dim, device, work);
-}
-
-static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
-{
-    return gemm_fp8_plans(compiled, tiles, dim, device, plan, max);
-}
+using choice = gemm_fp8_block_choice<compiled, starts, gemm_fp8_block_setup_cluster>;
 
 extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_06_turns = {
     .idea = "05 with consumers that take turns to issue: one promotes while the WGMMAs of the other run",
@@ -42,11 +16,11 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_06_turns = {
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_fp8_unsupported,
-    .issued = issued,
-    .setup = setup,
+    .issued = choice::issued,
+    .setup = choice::setup,
     .teardown = free,
-    .describe = describe,
-    .launch = launch,
-    .plans = plans,
+    .describe = choice::describe,
+    .launch = choice::launch,
+    .plans = choice::plans,
     .kernel = (const void *)gemm_fp8_block_cluster<gemm_fp8_block_shape<2, 128, 1>, true, false>,
 };

@@ -367,4 +367,32 @@ static inline void gemm_fp8_block_issue_cluster(const struct gemm_fp8_compiled *
         work->tiles * (double)gemm_fp8_block_count(dim[2]) * 4 * tile->rows / (double)choice.cluster_columns;
 }
 
+/* Callbacks of a variant that chooses from a table of tiles: compiled[i] describes the kernel that starts[i] launches.
+ */
+template <const auto &compiled, const auto &starts, auto prepare> struct gemm_fp8_block_choice {
+    static constexpr int tiles = sizeof compiled / sizeof *compiled;
+
+    static int setup(struct ridge_call *call, void **state)
+    {
+        return prepare(call, compiled, tiles, state);
+    }
+    static int launch(const struct ridge_call *call)
+    {
+        const struct gemm_fp8_block_plan *plan = (const struct gemm_fp8_block_plan *)call->state;
+        return starts[plan->plan.choice.tile](call, plan);
+    }
+    static const char *describe(void *state)
+    {
+        return state ? ((const struct gemm_fp8_block_plan *)state)->plan.text : "";
+    }
+    static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+    {
+        gemm_fp8_block_issue_cluster(compiled, tiles, dim, device, work);
+    }
+    static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+    {
+        return gemm_fp8_plans(compiled, tiles, dim, device, plan, max);
+    }
+};
+
 #endif

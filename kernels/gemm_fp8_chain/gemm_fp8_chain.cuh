@@ -118,10 +118,10 @@ template <typename producer, bool overlapped> struct gemm_fp8_chain {
         const struct gemm_fp8_compiled only = compiled();
         const struct ridge_device with_plan = planned(dim, device);
         gemm_fp8_block_issue_cluster(&only, 1, dim, &with_plan, work);
-        work->flop_fp8 *= GEMM_CHAIN_LINKS;
-        work->flop_fp32 *= GEMM_CHAIN_LINKS;
-        work->bytes_l2 *= GEMM_CHAIN_LINKS;
-        work->bytes_smem *= GEMM_CHAIN_LINKS;
+        work->flop_fp8 *= (double)GEMM_CHAIN_LINKS;
+        work->flop_fp32 *= (double)GEMM_CHAIN_LINKS;
+        work->bytes_l2 *= (double)GEMM_CHAIN_LINKS;
+        work->bytes_smem *= (double)GEMM_CHAIN_LINKS;
     }
 };
 
