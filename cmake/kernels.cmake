@@ -99,7 +99,7 @@ if(RIDGE_WITH_CUDA)
   set_target_properties(kernels_portable PROPERTIES CUDA_ARCHITECTURES "80-virtual;${CMAKE_CUDA_ARCHITECTURES}")
   foreach(library kernels_hopper kernels_portable)
     set_target_properties(${library} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF
-      CUDA_COMPILER_LAUNCHER ${CMAKE_SOURCE_DIR}/scripts/ptxas_scan)
+      CUDA_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/scripts/ptxas_scan;$<$<BOOL:${CCACHE}>:${CCACHE}>")
     target_compile_options(${library} PRIVATE -std=c++20 -lineinfo -Xptxas=-v,-warn-spills --expt-relaxed-constexpr)
     target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR})
   endforeach()
