@@ -53,6 +53,8 @@ static int check_outputs(const struct problem *p, struct check_result *result, s
         if (status)
             return status;
         output++;
+        result->rmse[i] = sqrt(compared.error_squares / (double)p->count[i]);
+        result->ref_rms[i] = sqrt(compared.ref_squares / (double)p->count[i]);
         result->tiles += compared.tiles;
         result->max_abs = fmax(result->max_abs, compared.max_abs);
         if (!(compared.max_error <= result->max_error))

@@ -46,6 +46,7 @@ struct compare_result {
     double max_error; /* max over elements of |out - ref| / (rel |ref| + mag_rel mag); passes if <= 1. NaN
                          anywhere, or a difference under an exact tolerance, gives +inf */
     double max_abs;   /* largest |out - ref| */
+    double error_squares, ref_squares; /* sums of |out - ref|^2 and of ref^2; equal infinities count as 0 */
     int64_t at;       /* element of max_error */
     int64_t tiles;    /* tiles looked at */
     double worst_tile_rms, median_tile_rms; /* RMS error per tile in units of the tolerance */

@@ -203,8 +203,8 @@ static int cuda_sync(struct ridge_error *err)
 static int cuda_fill(void *dst, const struct ridge_buffer *spec, int64_t count, enum fill_mode mode, uint64_t seed,
                      struct ridge_error *err)
 {
-    int constant = mode == FILL_ZEROS ? 1 : mode == FILL_ONES ? 2 : 0;
-    CUDA_TRY(support_fill(dst, spec->dtype, spec->fill, spec->scale, constant, count, seed, cuda_state.stream), err);
+    int data = mode == FILL_ZEROS ? 1 : mode == FILL_ONES ? 2 : mode == FILL_OUTLIERS ? 3 : 0;
+    CUDA_TRY(support_fill(dst, spec->dtype, spec->fill, spec->scale, data, count, seed, cuda_state.stream), err);
     return RIDGE_OK;
 }
 
@@ -255,6 +255,8 @@ static void summarise(const struct support_tile *tile, int64_t tiles, float *rms
             result->at = tile[i].at;
         }
         result->max_abs = fmax(result->max_abs, tile[i].max_abs);
+        result->error_squares += tile[i].error_squares;
+        result->ref_squares += tile[i].ref_squares;
     }
     qsort(rms, (size_t)tiles, sizeof *rms, compare_rms);
     result->worst_tile_rms = rms[tiles - 1];

@@ -137,10 +137,10 @@ static int host_fill(void *dst, const struct ridge_buffer *spec, int64_t count, 
                      struct ridge_error *err)
 {
     (void)err;
-    int constant = mode == FILL_ZEROS ? 1 : mode == FILL_ONES ? 2 : 0;
+    int data = mode == FILL_ZEROS ? 1 : mode == FILL_ONES ? 2 : mode == FILL_OUTLIERS ? 3 : 0;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < count; i++)
-        fill_element(dst, spec->dtype, spec->fill, (float)spec->scale, constant, seed, i);
+        fill_element(dst, spec->dtype, spec->fill, (float)spec->scale, data, seed, i);
     return RIDGE_OK;
 }
 
@@ -233,6 +233,9 @@ static int host_compare(const void *out, enum ridge_dtype dtype, const float *re
         squares[tile] += error * error;
         elements[tile]++;
         result->max_abs = fmax(result->max_abs, absolute);
+        result->error_squares += absolute * absolute;
+        if (dtype != RIDGE_I32 && dtype != RIDGE_U32 && isfinite(ref[i]))
+            result->ref_squares += (double)ref[i] * ref[i];
         if (error > result->max_error || result->at < 0) {
             result->max_error = error;
             result->at = i;

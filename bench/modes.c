@@ -129,8 +129,9 @@ int modes_parse_power(struct modes *modes, const char *text, struct ridge_error 
 
 int modes_parse_fill(struct modes *modes, const char *text, struct ridge_error *err)
 {
-    static const char *const name[] = {[FILL_RANDOM] = "random", [FILL_ONES] = "ones", [FILL_ZEROS] = "zeros"};
-    int i = choose("--fill", text, name, 3, err);
+    static const char *const name[] = {[FILL_RANDOM] = "random", [FILL_ONES] = "ones", [FILL_ZEROS] = "zeros",
+                                       [FILL_OUTLIERS] = "outliers"};
+    int i = choose("--fill", text, name, 4, err);
     if (i < 0)
         return RIDGE_INVALID;
     modes->fill = (enum fill_mode)i;

@@ -12,7 +12,7 @@ enum cache_state { CACHE_COLD, CACHE_HOT };
 enum cold_method { COLD_DIRTY, COLD_CLEAN }; /* memset of several times L2, or a read of as much */
 enum launch_mode { LAUNCH_STREAM, LAUNCH_GRAPH };
 enum power_mode { POWER_BURST, POWER_STEADY };
-enum fill_mode { FILL_RANDOM, FILL_ONES, FILL_ZEROS };
+enum fill_mode { FILL_RANDOM, FILL_ONES, FILL_ZEROS, FILL_OUTLIERS };
 
 struct modes {
     enum cache_state cache;

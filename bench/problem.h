@@ -32,6 +32,7 @@ struct check_result {
     bool ok;
     double max_error; /* units of the tolerance */
     double max_abs;
+    double rmse[RIDGE_MAX_BUFFERS], ref_rms[RIDGE_MAX_BUFFERS]; /* by buffer: root mean squares of error and reference */
     int64_t tiles;
     bool repeatable;
     const char *against;

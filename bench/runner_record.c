@@ -78,7 +78,7 @@ static void set_variant(json_t *record, const struct runner *runner, const struc
 
 static void set_modes(json_t *record, const struct modes *modes, const char *plan)
 {
-    static const char *const fills[] = {"random", "ones", "zeros"};
+    static const char *const fills[] = {"random", "ones", "zeros", "outliers"};
     record_set_string(record, "mode.cache.requested", modes->cache_text);
     if (modes->cache == CACHE_COLD)
         record_set_string(record, "mode.cache.method", modes->cold_method == COLD_DIRTY ? "dirty" : "clean");
@@ -139,12 +139,28 @@ json_t *record_begin(const struct runner *runner, const struct ridge_entry *entr
     return record;
 }
 
+/* Of the floating-point outputs, by name. */
+static void record_rms(json_t *record, const struct ridge_family *family, const struct check_result *check)
+{
+    char key[128];
+    for (int i = 0; i < family->buffers; i++) {
+        const struct ridge_buffer *buffer = &family->buffer[i];
+        if (buffer->role == RIDGE_INPUT || buffer->dtype == RIDGE_I32 || buffer->dtype == RIDGE_U32)
+            continue;
+        snprintf(key, sizeof key, "check.rmse.%s", buffer->name);
+        record_set_number(record, key, check->rmse[i]);
+        snprintf(key, sizeof key, "check.ref_rms.%s", buffer->name);
+        record_set_number(record, key, check->ref_rms[i]);
+    }
+}
+
 void record_check(json_t *record, const struct ridge_family *family, const struct check_result *check)
 {
     record_set_string(record, "check.status", check->ok ? "ok" : "fail");
     record_set_string(record, "check.against", check->against);
     record_set_number(record, "check.max_error", check->max_error);
     record_set_number(record, "check.max_abs_error", check->max_abs);
+    record_rms(record, family, check);
     record_set_number(record, "check.tolerance.rel", family->tolerance.rel);
     record_set_number(record, "check.tolerance.mag_rel", family->tolerance.mag_rel);
     record_set_string(record, "check.tolerance.source", family->tolerance.source);

@@ -175,7 +175,7 @@ static const struct argp_option mode_options[] = {
     {"cold", 'C', "METHOD", 0, "dirty (default: memset of 4 x L2) or clean (read)", 2},
     {"launch", 'l', "MODE", 0, "stream (default) or graph (CUDA)", 2},
     {"power", 'P', "MODE", 0, "burst (default) or steady", 2},
-    {"fill", 'F', "DATA", 0, "random (default), ones, zeros", 2},
+    {"fill", 'F', "DATA", 0, "random (default), ones, zeros, outliers", 2},
     {"plan", 'T', "PLAN", 0, "what a variant with a choice runs, as ridge tune lists it (default: its own choice)", 2},
     {"seed", 'S', "N", 0, "of inputs and bootstrap (default 1)", 2},
     {0},

@@ -94,7 +94,7 @@ static void bad_values_name_option_value_and_choice(void **state)
         {modes_parse_launch, "", "--launch : expected stream, graph"},
         {modes_parse_launch, "Graph", "--launch Graph: expected"},
         {modes_parse_power, "max", "--power max: expected burst, steady"},
-        {modes_parse_fill, "random ", "--fill random : expected random, ones, zeros"},
+        {modes_parse_fill, "random ", "--fill random : expected random, ones, zeros, outliers"},
         {modes_parse_cache, "", "--cache : expected cold, hot, or operands"},
         {modes_parse_cache, "warm", "--cache warm: expected"},
         {modes_parse_cache, "a=warm", "--cache a=warm: expected"},

@@ -96,6 +96,7 @@ static void test_right(void **state)
     assert_true(result.max_error <= 1);
     assert_true(result.repeatable);
     assert_string_equal(result.against, "c-reference");
+    assert_true(result.rmse[1] == 0 && fabs(result.ref_rms[1] - 2) < 0.2); /* y = 2 x of standard deviation 1 */
     assert_int_equal(result.tiles, 1);
 }
 
@@ -206,6 +207,26 @@ static void test_fill_is_deterministic_and_modes_apply(void **state)
     assert_true(b[0] == 0 && b[63] == 0);
 }
 
+/* One element in a thousand from N(0, 101): the mean square is 1.1, and the others are what they were. */
+static void test_outliers_are_few_and_large(void **state)
+{
+    (void)state;
+    enum { COUNT = 1 << 18 };
+    struct ridge_error err;
+    static float plain[COUNT], outliers[COUNT];
+    const struct ridge_buffer *spec = &family.buffer[0];
+    double square = 0;
+    int moved = 0;
+    device_host.fill(plain, spec, COUNT, FILL_RANDOM, 3, &err);
+    device_host.fill(outliers, spec, COUNT, FILL_OUTLIERS, 3, &err);
+    for (int i = 0; i < COUNT; i++) {
+        square += (double)outliers[i] * outliers[i] / COUNT;
+        moved += outliers[i] != plain[i];
+    }
+    assert_true(moved > 180 && moved < 350);
+    assert_true(square > 1.05 && square < 1.15);
+}
+
 /* Fills and uploads of the device, and what the family's fill was given. */
 static int fills, uploads;
 static bool normal_given, output_given;
@@ -295,6 +316,7 @@ int main(void)
         cmocka_unit_test(test_inputs_are_kept), cmocka_unit_test(test_damage_does_not_last),
         cmocka_unit_test(test_impossible_counts),
         cmocka_unit_test(test_too_large),      cmocka_unit_test(test_fill_is_deterministic_and_modes_apply),
+        cmocka_unit_test(test_outliers_are_few_and_large),
         cmocka_unit_test(test_fill_is_normal), cmocka_unit_test(test_custom_buffers_alone_are_uploaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,7 +59,8 @@ __global__ void compare_kernel(const void *out, enum ridge_dtype dtype, const fl
     int64_t width = columns ? columns : kTileSide;
     int64_t across = (width + kTileSide - 1) / kTileSide;
     int64_t row0 = blockIdx.x / across * kTileSide, column0 = blockIdx.x % across * kTileSide;
-    struct support_tile mine = {0.f, 0.f, 0.f, 0, -1};
+    struct support_tile mine = {};
+    mine.at = -1;
     for (int j = threadIdx.x; j < kTileSide * kTileSide; j += kThreads) {
         int64_t column = column0 + j % kTileSide;
         int64_t i = (row0 + j / kTileSide) * width + column;
@@ -69,6 +70,9 @@ __global__ void compare_kernel(const void *out, enum ridge_dtype dtype, const fl
         mine.elements++;
         mine.sum_squares += error.relative * error.relative;
         mine.max_abs = fmaxf(mine.max_abs, error.absolute);
+        mine.error_squares += (double)error.absolute * error.absolute;
+        if (!compared_as_bits(dtype) && isfinite(ref[i]))
+            mine.ref_squares += (double)ref[i] * ref[i];
         if (error.relative > mine.max || mine.at < 0) {
             mine.max = error.relative;
             mine.at = i;
@@ -82,6 +86,8 @@ __global__ void compare_kernel(const void *out, enum ridge_dtype dtype, const fl
             mine.elements += all[t].elements;
             mine.sum_squares += all[t].sum_squares;
             mine.max_abs = fmaxf(mine.max_abs, all[t].max_abs);
+            mine.error_squares += all[t].error_squares;
+            mine.ref_squares += all[t].ref_squares;
             if (all[t].at >= 0 && all[t].max > mine.max) {
                 mine.max = all[t].max;
                 mine.at = all[t].at;

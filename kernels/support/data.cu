@@ -12,11 +12,11 @@ int blocks_for(int64_t items)
     return (int)(blocks < 1 ? 1 : blocks > 132 * 64 ? 132 * 64 : blocks);
 }
 
-__global__ void fill_kernel(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, float scale, int constant,
+__global__ void fill_kernel(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, float scale, int data,
                             int64_t count, uint64_t seed)
 {
     for (int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x; i < count; i += (int64_t)gridDim.x * blockDim.x)
-        fill_element(dst, dtype, fill, scale, constant, seed, i);
+        fill_element(dst, dtype, fill, scale, data, seed, i);
 }
 
 __global__ void count_not_kernel(const uint8_t *src, uint8_t byte, size_t bytes, unsigned long long *counter)
@@ -53,10 +53,10 @@ __global__ void read_kernel(const uint4 *src, size_t count, uint32_t *sink)
 
 } // namespace
 
-extern "C" int support_fill(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, double scale, int constant,
+extern "C" int support_fill(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, double scale, int data,
                             int64_t count, uint64_t seed, void *stream)
 {
-    fill_kernel<<<blocks_for(count), kThreads, 0, (cudaStream_t)stream>>>(dst, dtype, fill, (float)scale, constant,
+    fill_kernel<<<blocks_for(count), kThreads, 0, (cudaStream_t)stream>>>(dst, dtype, fill, (float)scale, data,
                                                                           count, seed);
     return cudaGetLastError();
 }

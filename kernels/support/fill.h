@@ -85,17 +85,26 @@ RIDGE_INLINE size_t fill_dtype_bytes(enum ridge_dtype dtype)
                                                           : 4;
 }
 
-/* constant: 0 random as `fill` says, else every element is `constant - 1` (zeros or ones). */
-RIDGE_INLINE void fill_element(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, float scale, int constant,
+/* N(0, 1), and N(0, 1) + N(0, 100) for one element in a thousand: the inputs on which FlashAttention-3 (arXiv 2407.08608)
+ * states its errors. */
+RIDGE_INLINE float fill_outlier(uint64_t seed, uint64_t index, float scale)
+{
+    return fill_normal(seed, index, fill_hash(~seed, index) % 1000 == 0 ? scale * 10.049876f : scale);
+}
+
+/* data: 0 random as `fill` says, 1 zeros, 2 ones, 3 normal elements with outliers and others random. */
+RIDGE_INLINE void fill_element(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, float scale, int data,
                                uint64_t seed, int64_t i)
 {
     bool integer = dtype == RIDGE_I32 || dtype == RIDGE_U32 || dtype == RIDGE_U8;
-    if (constant)
-        fill_store(dst, dtype, i, (float)(constant - 1));
+    if (data == 1 || data == 2)
+        fill_store(dst, dtype, i, (float)(data - 1));
     else if (fill == RIDGE_FILL_BITS)
         fill_bits(dst, fill_dtype_bytes(dtype), i, fill_hash(seed, (uint64_t)i));
     else if (integer)
         fill_bits(dst, fill_dtype_bytes(dtype), i, fill_hash(seed, (uint64_t)i) % (uint64_t)(scale < 1 ? 1 : scale));
+    else if (fill == RIDGE_FILL_NORMAL && data == 3)
+        fill_store(dst, dtype, i, fill_outlier(seed, (uint64_t)i, scale));
     else if (fill == RIDGE_FILL_NORMAL)
         fill_store(dst, dtype, i, fill_normal(seed, (uint64_t)i, scale));
     else

@@ -10,8 +10,8 @@
 extern "C" {
 #endif
 
-/* constant: 0 random, 1 zeros, 2 ones; see kernels/support/fill.h. */
-int support_fill(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, double scale, int constant, int64_t count,
+/* data: 0 random, 1 zeros, 2 ones, 3 outliers; see kernels/support/fill.h. */
+int support_fill(void *dst, enum ridge_dtype dtype, enum ridge_fill fill, double scale, int data, int64_t count,
                  uint64_t seed, void *stream);
 
 /* *counter (device) += bytes of src that differ from `byte`. */
@@ -23,6 +23,7 @@ int support_checksum(const void *src, size_t bytes, unsigned long long *sum, voi
 /* Errors of one tile, in units of the tolerance; a NaN anywhere or a difference under an exact tolerance is +inf. */
 struct support_tile {
     float max, max_abs, sum_squares; /* sum of squared errors in units of the tolerance */
+    double error_squares, ref_squares; /* sums of squared errors and references as they are; infinities count as 0 */
     uint32_t elements;
     int64_t at; /* element of max */
 };
