@@ -12,10 +12,10 @@ static __global__ void __launch_bounds__(THREADS) mla_scores_kernel(mla_problem 
     const int key = blockIdx.y * THREADS + threadIdx.x;
     if (key >= mla_visible(problem, mla_length(problem, request), row))
         return;
-    const __nv_bfloat16 *q = problem.q + (int64_t)blockIdx.x * mla_d_k, *k = mla_key(problem, request, key);
+    const mla_element *q = problem.q + (int64_t)blockIdx.x * mla_d_k, *k = mla_key(problem, request, key);
     float sum = 0;
     for (int i = 0; k && i < mla_d_k; i++)
-        sum += __bfloat162float(q[i]) * __bfloat162float(k[i]);
+        sum += mla_to_float(q[i]) * mla_to_float(k[i]);
     scores[(int64_t)blockIdx.x * problem.s_k + key] = sum * mla_scale;
 }
 
@@ -58,14 +58,14 @@ static __global__ void __launch_bounds__(THREADS) mla_values_kernel(mla_problem 
     const int keys = mla_visible(problem, mla_length(problem, request), row), column = 2 * threadIdx.x;
     float2 sum = {0, 0};
     for (int key = 0; key < keys; key++) {
-        const __nv_bfloat16 *v = mla_key(problem, request, key);
+        const mla_element *v = mla_key(problem, request, key);
         if (!v)
             continue;
         const float p = scores[(int64_t)blockIdx.x * problem.s_k + key];
-        sum.x += p * __bfloat162float(v[column]);
-        sum.y += p * __bfloat162float(v[column + 1]);
+        sum.x += p * mla_to_float(v[column]);
+        sum.y += p * mla_to_float(v[column + 1]);
     }
-    *(__nv_bfloat162 *)(problem.out + (int64_t)blockIdx.x * mla_d_v + column) = __floats2bfloat162_rn(sum.x, sum.y);
+    *(uint32_t *)(problem.out + (int64_t)blockIdx.x * mla_d_v + column) = mla_pack(sum.x, sum.y);
 }
 
 static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *)

@@ -1,103 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/mla_decode/mla_decode_launch.cuh"
-#include "kernels/mla_decode/mla_decode_transposed.cuh"
+/*
+ * Each of two consumer warpgroups has every other block for itself, with sums of its own for all 512 columns; they meet
+ * only at the end of a piece.
+ */
+#include "kernels/mla_decode/mla_decode_transposed_launch.cuh"
+
+/* Sums of a warpgroup: out[tile] is columns 64 tile .. of O^T, the rest is by the thread's columns of S^T. */
+template <int heads> struct apart_state {
+    float out[mla_transposed<heads>::value_tiles][heads / 2];
+    float max[heads / 4], sum[heads / 4];
+};
+
+/* One block of keys of a request. */
+template <int heads>
+static __device__ __forceinline__ void apart_block(apart_state<heads> &state, uint32_t base, int warpgroup,
+                                                   uint32_t parity, const mla_problem &problem, int length, int key)
+{
+    using memory = mla_transposed<heads>;
+    const uint32_t keys = base + warpgroup * mla_block_bytes, p = base + memory::p + warpgroup * memory::p_bytes;
+    float score[1][heads / 2], factor[heads / 4];
+    mla_transposed_scores<heads>(score[0], base, warpgroup, parity);
+    wgmma_wait<0>();
+    wgmma_settle(score[0]);
+    if (length - key < mla_block_keys)
+        mla_clear_values(keys, length - key);
+    mla_transposed_mask<heads>(score[0], problem, length, key);
+    mla_transposed_softmax<heads, 1>(state.max, state.sum, factor, score, base, warpgroup);
+    mla_transposed_scale<heads>(state.out, factor);
+    mla_transposed_store_p<heads>(score[0], p);
+    named_sync(1 + warpgroup, 128);
+    mla_transposed_values<heads>(state.out, keys, p);
+    wgmma_wait<0>();
+#pragma unroll
+    for (int tile = 0; tile < memory::value_tiles; tile++)
+        wgmma_settle(state.out[tile]);
+    mla_release(base + memory::empty + warpgroup * 8);
+}
+
+/* Both warpgroups' maxima and sums (named barrier 3): state.sum becomes the total, state.max the maximum, factor what
+ * this warpgroup's sums are worth. */
+template <int heads>
+static __device__ __forceinline__ void apart_totals(apart_state<heads> &state, uint32_t base, int warpgroup,
+                                                    float (&factor)[heads / 4])
+{
+    using memory = mla_transposed<heads>;
+    mla_reduce_columns<heads, false>(state.sum, base + memory::warp_sum, warpgroup);
+    const auto at = [&](int of, int j) { return base + memory::totals + (of * heads + mla_head(j)) * 8; };
+    if (threadIdx.x % 128 < 4)
+#pragma unroll
+        for (int j = 0; j < heads / 4; j++) {
+            st_shared_f32(at(warpgroup, j), state.max[j]);
+            st_shared_f32(at(warpgroup, j) + 4, state.sum[j]);
+        }
+    named_sync(3, 256);
+#pragma unroll
+    for (int j = 0; j < heads / 4; j++) {
+        const float other = ld_shared_f32(at(1 - warpgroup, j)), max = fmaxf(state.max[j], other);
+        factor[j] = mla_factor(state.max[j], max);
+        state.sum[j] = state.sum[j] * factor[j] + ld_shared_f32(at(1 - warpgroup, j) + 4) * mla_factor(other, max);
+        state.max[j] = max;
+    }
+}
+
+/* Each warpgroup gives the other its sums of half of the columns, a tile at a time, and finishes its own half. */
+template <int heads, typename function>
+static __device__ __forceinline__ void apart_merge(apart_state<heads> &state, uint32_t base, int warpgroup,
+                                                   const float (&factor)[heads / 4], const function &store)
+{
+    constexpr int half = mla_d_v / 128;
+    const uint32_t exchange = base + mla_transposed<heads>::exchange + threadIdx.x % 128 * 4;
+#pragma unroll
+    for (int tile = 0; tile < half; tile++) {
+        float mine[heads / 2];
+#pragma unroll
+        for (int i = 0; i < heads / 2; i++) {
+            const float give = warpgroup ? state.out[tile][i] : state.out[half + tile][i];
+            st_shared_f32(exchange + (warpgroup * (heads / 2) + i) * 512, give * factor[mla_own(i)]);
+        }
+        named_sync(3, 256);
+#pragma unroll
+        for (int i = 0; i < heads / 2; i++) {
+            const float keep = warpgroup ? state.out[half + tile][i] : state.out[tile][i];
+            mine[i] = keep * factor[mla_own(i)] + ld_shared_f32(exchange + ((1 - warpgroup) * (heads / 2) + i) * 512);
+        }
+        named_sync(3, 256);
+        store(mine, (warpgroup * half + tile) * 64);
+    }
+}
+
+template <int heads>
+static __device__ __forceinline__ void apart_consume(const mla_tile_arguments &arguments, uint32_t base, int warpgroup)
+{
+    using memory = mla_transposed<heads>;
+    const int row0 = blockIdx.x * heads;
+    uint32_t parity = 0, q_parity = 0;
+    mla_each_piece(arguments, [&](const mla_piece &piece) {
+        apart_state<heads> state = {};
+        float factor[heads / 4];
+#pragma unroll
+        for (int j = 0; j < heads / 4; j++)
+            state.max[j] = -INFINITY;
+        mbarrier_wait(base + memory::q_full, q_parity);
+        q_parity ^= 1;
+#pragma unroll 1
+        for (int block = piece.first + warpgroup; block < piece.last; block += 2, parity ^= 1)
+            apart_block<heads>(state, base, warpgroup, parity, arguments.problem, piece.length, block * mla_block_keys);
+        mla_release(base + memory::q_empty);
+        apart_totals<heads>(state, base, warpgroup, factor);
+        apart_merge<heads>(state, base, warpgroup, factor, [&](const float(&value)[heads / 2], int column0) {
+            mla_transposed_store<heads>(arguments, piece, row0, state.sum, value, column0);
+        });
+        if (warpgroup == 0 && threadIdx.x < 4)
+            mla_transposed_store_lse<heads>(arguments, piece, row0, state.max, state.sum);
+    });
+}
 
 /* blockIdx: tile of rows, part. */
 template <int heads>
 static __global__ void __launch_bounds__(mla_threads, 1)
-    mla_transposed_kernel(const __grid_constant__ mla_tile_arguments arguments)
+    apart_kernel(const __grid_constant__ mla_tile_arguments arguments)
 {
     using memory = mla_transposed<heads>;
     extern __shared__ __align__(1024) char dynamic[];
     const uint32_t base = shared_address(dynamic);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < 2 * mla_tiles; i++)
-            mbarrier_init(base + memory::full + i * 8, 1);
-        mbarrier_init(base + memory::empty, 4);
-        mbarrier_init(base + memory::empty + 8, 4);
-        mbarrier_init(base + memory::q_full, 1);
-        mbarrier_init(base + memory::q_empty, 8);
-        mbarrier_init_fence();
-    }
+    if (threadIdx.x == 0)
+        mla_transposed_init<heads>(base, 4, 8);
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {
         registers_give<mla_producer_registers>();
         if (threadIdx.x / 32 == 8)
-            mla_transposed_produce<heads>(arguments, base);
+            mla_transposed_produce<heads, 1>(arguments, base);
     } else {
         registers_take<mla_consumer_registers>();
-        mla_transposed_consume<heads>(arguments, base, warpgroup);
+        apart_consume<heads>(arguments, base, warpgroup);
     }
-}
-
-static bool narrow(const int64_t *dim)
-{
-    return dim[1] * dim[3] <= 16;
-}
-
-static int row_tiles(const int64_t *dim)
-{
-    return (int)ridge_ceil_div(dim[1] * dim[3], narrow(dim) ? 16 : 32);
-}
-
-static int parts_of(const int64_t *dim, const struct ridge_device *device)
-{
-    const int parts = device->sms / row_tiles(dim);
-    return parts > 0 ? parts : 1;
-}
-
-static const char *unsupported(const int64_t *dim, const struct ridge_device *device)
-{
-    return dim[1] * dim[3] > 128 ? "s_q * h above 128: every 32 rows read all keys again, 05 is for these"
-                                 : mla_tile_unsupported(dim, device);
-}
-
-static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *device)
-{
-    return mla_split_bytes(dim, parts_of(dim, device));
-}
-
-static void issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
-{
-    const double rows = (double)dim[0] * row_tiles(dim) * (narrow(dim) ? 16 : 32);
-    const double keys = (double)ridge_ceil_div(dim[2], mla_block_keys) * mla_block_keys;
-    work->flop_bf16 = 2 * rows * keys * (mla_d_k + mla_d_v);
-    work->exp = rows * keys;
-    work->bytes_l2 = (double)dim[0] * row_tiles(dim) * keys * mla_d_k * 2;
-    work->bytes_smem = work->bytes_l2 * (1 + (double)mla_d_v / mla_d_k);
-    work->launches = 2;
 }
 
 static int setup(struct ridge_call *call, void **state)
 {
-    const int rows = narrow(call->dim) ? 16 : 32;
+    const int rows = mla_transposed_tile_rows(call->dim);
     if (rows == 16)
-        return mla_setup(call, (const void *)mla_transposed_kernel<16>, mla_transposed<16>::bytes, rows,
-                         parts_of(call->dim, call->device), state);
-    return mla_setup(call, (const void *)mla_transposed_kernel<32>, mla_transposed<32>::bytes, rows,
-                     parts_of(call->dim, call->device), state);
+        return mla_setup(call, (const void *)apart_kernel<16>, mla_transposed<16>::bytes, rows,
+                         mla_transposed_parts(call->dim, call->device), state);
+    return mla_setup(call, (const void *)apart_kernel<32>, mla_transposed<32>::bytes, rows,
+                     mla_transposed_parts(call->dim, call->device), state);
 }
 
 static int launch(const struct ridge_call *call)
 {
-    if (narrow(call->dim))
-        return mla_launch(call, mla_transposed_kernel<16>, mla_transposed<16>::bytes, row_tiles(call->dim));
-    return mla_launch(call, mla_transposed_kernel<32>, mla_transposed<32>::bytes, row_tiles(call->dim));
+    if (mla_transposed_tile_rows(call->dim) == 16)
+        return mla_launch(call, apart_kernel<16>, mla_transposed<16>::bytes, mla_transposed_row_tiles(call->dim));
+    return mla_launch(call, apart_kernel<32>, mla_transposed<32>::bytes, mla_transposed_row_tiles(call->dim));
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_08_transposed = {
     .idea = "transposed products for few rows, each warpgroup with blocks of keys of its own",
     .source = "FlashMLA-ETAP, arXiv 2506.01969",
-    .changes = "rows on wgmma's N side: 16 or 32 instead of 64; warpgroups meet only at the end of a request",
+    .changes = "no turns: warpgroups meet only at the end of a request",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
-    .unsupported = unsupported,
-    .issued = issued,
-    .workspace_bytes = workspace_bytes,
+    .unsupported = mla_transposed_unsupported,
+    .issued = mla_transposed_issued,
+    .workspace_bytes = mla_transposed_workspace_bytes,
     .setup = setup,
     .teardown = free,
     .launch = launch,
-    .kernel = (const void *)mla_transposed_kernel<16>,
+    .kernel = (const void *)apart_kernel<16>,
 };

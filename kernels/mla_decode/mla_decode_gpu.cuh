@@ -3,18 +3,17 @@
 #ifndef RIDGE_MLA_DECODE_GPU_CUH
 #define RIDGE_MLA_DECODE_GPU_CUH
 
+#include "kernels/mla_decode/mla_decode_element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_bf16.h>
 
 constexpr int mla_d_k = 576, mla_d_v = 512;
 constexpr float mla_scale = 1.0f / 24, mla_scale_log2 = 1.4426950408889634f / 24, mla_ln2 = 0.69314718055994531f;
 
 /* Row r of a request is query token r / h of head r % h. */
 struct mla_problem {
-    const __nv_bfloat16 *q, *kv;
+    const mla_element *q, *kv;
     const int32_t *block_table, *length;
-    __nv_bfloat16 *out;
+    mla_element *out;
     float *lse;
     int b, s_q, s_k, h, page_size, table_columns, pages;
 };
@@ -22,11 +21,11 @@ struct mla_problem {
 static inline mla_problem mla_problem_of(const struct ridge_call *call)
 {
     const int64_t *dim = call->dim, columns = ridge_ceil_div(dim[2], dim[4]);
-    return {(const __nv_bfloat16 *)call->buffer[0],
-            (const __nv_bfloat16 *)call->buffer[1],
+    return {(const mla_element *)call->buffer[0],
+            (const mla_element *)call->buffer[1],
             (const int32_t *)call->buffer[2],
             (const int32_t *)call->buffer[3],
-            (__nv_bfloat16 *)call->buffer[4],
+            (mla_element *)call->buffer[4],
             (float *)call->buffer[5],
             (int)dim[0],
             (int)dim[1],
@@ -63,7 +62,7 @@ static __device__ __forceinline__ int mla_page(const mla_problem &problem, int r
 
 /* Row of the cache, 576 elements each, that holds a key below the request's length; NULL for a page that is not there.
  */
-static __device__ __forceinline__ const __nv_bfloat16 *mla_key(const mla_problem &problem, int request, int key)
+static __device__ __forceinline__ const mla_element *mla_key(const mla_problem &problem, int request, int key)
 {
     const int page = mla_page(problem, request, key);
     return page < problem.pages ? problem.kv + ((int64_t)page * problem.page_size + key % problem.page_size) * mla_d_k

@@ -48,8 +48,8 @@ static inline int mla_encode(const struct ridge_call *call, int q_rows, mla_tile
 {
     const mla_problem &problem = arguments->problem;
     const int64_t rows = (int64_t)problem.b * mla_rows_of(problem), keys = (int64_t)problem.pages * problem.page_size;
-    const struct tensor_map_matrix q = {RIDGE_BF16, problem.q, rows, mla_d_k, mla_d_k, q_rows, 64, 128, "q", false};
-    const struct tensor_map_matrix kv = {RIDGE_BF16,     problem.kv, keys, mla_d_k, mla_d_k,
+    const struct tensor_map_matrix q = {mla_dtype, problem.q, rows, mla_d_k, mla_d_k, q_rows, 64, 128, "q", false};
+    const struct tensor_map_matrix kv = {mla_dtype,      problem.kv, keys, mla_d_k, mla_d_k,
                                          mla_block_keys, 64,         128,  "kv",    true};
     return tensor_map_encode(call, &q, &arguments->q) || tensor_map_encode(call, &kv, &arguments->kv);
 }
@@ -77,11 +77,11 @@ static inline int mla_setup(struct ridge_call *call, const void *kernel, int sha
 }
 
 static inline int mla_launch(const struct ridge_call *call, void (*kernel)(mla_tile_arguments), int shared_bytes,
-                             int row_tiles)
+                             int row_tiles, int threads = mla_threads)
 {
     const mla_tile_arguments *arguments = (const mla_tile_arguments *)call->state;
     const dim3 grid((unsigned)row_tiles, (unsigned)arguments->split.parts);
-    kernel<<<grid, mla_threads, shared_bytes, ridge_stream(call)>>>(*arguments);
+    kernel<<<grid, threads, shared_bytes, ridge_stream(call)>>>(*arguments);
     if (RIDGE_LAUNCHED(call))
         return 1;
     return mla_launch_combine(call, arguments->problem, arguments->split, true);

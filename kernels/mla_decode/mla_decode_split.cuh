@@ -102,10 +102,7 @@ static __device__ __forceinline__ bool mla_advance(const mla_problem &problem, m
 static __device__ __forceinline__ void mla_store_four(const mla_problem &problem, int request, int row, int column,
                                                       float4 value)
 {
-    const __nv_bfloat162 low = __floats2bfloat162_rn(value.x, value.y), high = __floats2bfloat162_rn(value.z, value.w);
-    uint2 words;
-    memcpy(&words.x, &low, 4);
-    memcpy(&words.y, &high, 4);
+    const uint2 words = make_uint2(mla_pack(value.x, value.y), mla_pack(value.z, value.w));
     *(uint2 *)(problem.out + ((int64_t)request * mla_rows_of(problem) + row) * mla_d_v + column) = words;
 }
 

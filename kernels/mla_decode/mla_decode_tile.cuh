@@ -10,13 +10,12 @@
 #define RIDGE_MLA_DECODE_TILE_CUH
 
 #include "kernels/mla_decode/mla_decode_split.cuh"
-#include "kernels/ptx/arithmetic.cuh"
+#include "kernels/mla_decode/mla_decode_wgmma.cuh"
 #include "kernels/ptx/async.cuh"
 #include "kernels/ptx/global.cuh"
 #include "kernels/ptx/mma.cuh"
 #include "kernels/ptx/tma.cuh"
 #include "kernels/ptx/warpgroup.cuh"
-#include "kernels/ptx/wgmma.cuh"
 #include "kernels/support/tensor_map.h"
 
 constexpr int mla_tile_rows = 64, mla_tiles = mla_d_k / 64, mla_tile_bytes = 64 * 128;
@@ -110,8 +109,8 @@ static __device__ __forceinline__ void mla_multiply_keys(float (&score)[32], uin
     const uint64_t a = wgmma_descriptor_128(q), b = wgmma_descriptor_128(keys);
 #pragma unroll
     for (int slice = 0; slice < 4; slice++)
-        wgmma_bf16_ss(score, wgmma_descriptor_advance(a, slice * 32), wgmma_descriptor_advance(b, slice * 32),
-                      slice > 0 ? 1 : keep);
+        mla_wgmma_ss(score, wgmma_descriptor_advance(a, slice * 32), wgmma_descriptor_advance(b, slice * 32),
+                     slice > 0 ? 1 : keep);
 }
 
 /* Four tiles of values from `tile` on, 64 keys x 256 columns: rows of keys are the k of this product. */
@@ -126,7 +125,7 @@ static __device__ __forceinline__ void mla_add_values(float (&out)[mla_half / 2]
     const uint64_t values = mla_values(keys, warpgroup);
 #pragma unroll
     for (int slice = 0; slice < 4; slice++)
-        wgmma_bf16_rs<1>(out, p[slice], wgmma_descriptor_advance(values, slice * 2048), 1);
+        mla_wgmma_rs<1>(out, p[slice], wgmma_descriptor_advance(values, slice * 2048), 1);
 }
 
 static __device__ __forceinline__ void mla_add_values(float (&out)[mla_half / 2], uint32_t p, uint32_t keys,
@@ -135,8 +134,8 @@ static __device__ __forceinline__ void mla_add_values(float (&out)[mla_half / 2]
     const uint64_t a = wgmma_descriptor_128(p), values = mla_values(keys, warpgroup);
 #pragma unroll
     for (int slice = 0; slice < 4; slice++)
-        wgmma_bf16_ss<0, 1>(out, wgmma_descriptor_advance(a, slice * 32),
-                            wgmma_descriptor_advance(values, slice * 2048), 1);
+        mla_wgmma_ss<0, 1>(out, wgmma_descriptor_advance(a, slice * 32), wgmma_descriptor_advance(values, slice * 2048),
+                           1);
 }
 
 /* As wgmma takes them from registers. */
@@ -144,7 +143,7 @@ static __device__ __forceinline__ void mla_round(uint32_t (&p)[4][4], const floa
 {
 #pragma unroll
     for (int i = 0; i < 16; i++)
-        p[i / 4][i % 4] = cvt_bf16x2_f32(value[2 * i], value[2 * i + 1]);
+        p[i / 4][i % 4] = mla_pack(value[2 * i], value[2 * i + 1]);
 }
 
 /* The warp's 16 rows of probabilities to the swizzled tile at `tile`. */
@@ -246,14 +245,13 @@ static __device__ __forceinline__ void mla_store_whole(const mla_problem &proble
         uint32_t word[4];
 #pragma unroll
         for (int j = 0; j < 4; j++)
-            word[j] = cvt_bf16x2_f32(out[i + 2 * j] * factor[j % 2], out[i + 2 * j + 1] * factor[j % 2]);
+            word[j] = mla_pack(out[i + 2 * j] * factor[j % 2], out[i + 2 * j + 1] * factor[j % 2]);
         stmatrix_x4(half + i / 32 * mla_tile_bytes +
                         swizzle_128(warp_row + lane % 16, i % 32 / 8 * 32 + lane / 16 * 16),
                     word[0], word[1], word[2], word[3]);
     }
     __syncwarp();
-    __nv_bfloat16 *dst =
-        problem.out + ((int64_t)request * mla_rows_of(problem) + row0) * mla_d_v + warpgroup * mla_half;
+    mla_element *dst = problem.out + ((int64_t)request * mla_rows_of(problem) + row0) * mla_d_v + warpgroup * mla_half;
     for (int i = 0; i < 16; i++)
         if (warp_row + i < rows)
             st_global_v4(
