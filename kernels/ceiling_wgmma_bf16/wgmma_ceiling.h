@@ -84,13 +84,13 @@ static inline void wgmma_reference(const int64_t *dim, int64_t k, double (*value
 /* The sweep over n, each about 2 ms on 132 SMs; iters is a multiple of 264, so every warpgroup gets as many tiles. */
 #define WGMMA_SHAPES                                                                                                   \
     {                                                                                                                  \
-        {.name = "n8", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {8, 264 * 6144}},                           \
+        {.name = "n8", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {8, 264 * 6144}},                               \
             {.name = "n16", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {16, 264 * 5472}},                     \
-            {.name = "n32", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {32, 264 * 4784}},                     \
+            {.name = "n32", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {32, 264 * 4784}},                         \
             {.name = "n64", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {64, 264 * 3416}},                     \
-            {.name = "n96", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {96, 264 * 2392}},                     \
+            {.name = "n96", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {96, 264 * 2392}},                         \
             {.name = "n128", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {128, 264 * 1712}},                   \
-            {.name = "n192", .level = RIDGE_STANDARD, .kind = RIDGE_CUDA, .dim = {192, 264 * 1200}},                   \
+            {.name = "n192", .level = RIDGE_FULL, .kind = RIDGE_CUDA, .dim = {192, 264 * 1200}},                       \
             {.name = "n256", .level = RIDGE_QUICK, .kind = RIDGE_CUDA, .dim = {256, 264 * 856}},                       \
     }
 

@@ -17,7 +17,7 @@ static double count_scale_b(const int64_t *dim)
 }
 
 static const struct ridge_shape shapes[] = {
-    {"prefill", RIDGE_STANDARD, RIDGE_CUDA, {4096, 4096, 7168}},
+    {"prefill", RIDGE_FULL, RIDGE_CUDA, {4096, 4096, 7168}},
     GEMM_LAYER("prefill", 4096, 7168, 2048),
     GEMM_LAYER("prefill", 4096, 7168, 16384),
 };

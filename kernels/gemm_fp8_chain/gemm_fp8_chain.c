@@ -18,7 +18,7 @@ static double count_scale_b(const int64_t *dim)
 }
 
 static const struct ridge_shape shapes[] = {
-    {"decode", RIDGE_STANDARD, RIDGE_CUDA, {64, 7168, 2048}},
+    {"decode", RIDGE_FULL, RIDGE_CUDA, {64, 7168, 2048}},
     GEMM_LAYER("decode", 64, 2112, 7168),
     GEMM_LAYER("decode", 64, 4096, 7168),
     GEMM_LAYER("decode128", 128, 7168, 2048),

@@ -54,8 +54,7 @@ static inline double kv_count_cache(const int64_t *dim)
 
 #define KV_SHAPES                                                                                                      \
     {"656", RIDGE_QUICK, RIDGE_CUDA, {1 << 18, 656, 64}}, {"528", RIDGE_STANDARD, RIDGE_CUDA, {1 << 18, 528, 64}},     \
-        {"584", RIDGE_STANDARD, RIDGE_CUDA, {1 << 18, 584, 64}},                                                       \
-        {"288", RIDGE_STANDARD, RIDGE_CUDA, {1 << 18, 288, 64}},                                                       \
+        {"584", RIDGE_FULL, RIDGE_CUDA, {1 << 18, 584, 64}}, {"288", RIDGE_FULL, RIDGE_CUDA, {1 << 18, 288, 64}},      \
         {"656-64k", RIDGE_FULL, RIDGE_CUDA, {1 << 16, 656, 64}},                                                       \
         {"528-64k", RIDGE_FULL, RIDGE_CUDA, {1 << 16, 528, 64}}, {"656-128", RIDGE_FULL, RIDGE_CUDA, {128, 656, 64}},  \
     {                                                                                                                  \
