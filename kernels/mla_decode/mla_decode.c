@@ -20,6 +20,7 @@ static const struct ridge_shape shapes[] = {
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
     {1, 1, 1, 1, 64},    {1, 1, 64, 2, 64},  {2, 1, 129, 3, 64}, {1, 4, 3, 2, 64},   {5, 2, 200, 2, 64},
     {2, 3, 333, 33, 16}, {4, 1, 100, 2, 48}, {3, 2, 70, 1, 1},   {1, 1, 700, 9, 64}, {4, 2, 257, 3, 128},
+    {1, 4, 150, 128, 64}, {2, 3, 130, 40, 64}, {512, 1, 5, 8, 64},
 };
 
 const struct ridge_family ridge_family_mla_decode = {
