@@ -5,16 +5,32 @@
 
 #include "kernels/mla_decode/mla_decode_tile.cuh"
 
+/* The part's share: as the table has it, or by the lengths. A whole warp calls. */
+static __device__ __forceinline__ mla_range mla_share_of(const mla_tile_arguments &arguments)
+{
+    if (arguments.split.table)
+        return arguments.split.table[blockIdx.y];
+    return mla_range_of(arguments.problem, arguments.split.parts, blockIdx.y);
+}
+
+/* Each request is in some part's range, so a length that the table was not made for is found by one. */
+static __device__ __forceinline__ void mla_check_table(const mla_split &split, const mla_piece &piece)
+{
+    if (split.table && threadIdx.x == 0 && piece.length != split.made_for[piece.request])
+        *split.stale = 1 + piece.request;
+}
+
 /* Pieces of a part, in the order in which producer and consumers walk them. */
 template <typename function>
 static __device__ __forceinline__ void mla_each_piece(const mla_tile_arguments &arguments, const function &of_piece)
 {
     const mla_problem &problem = arguments.problem;
-    mla_range range = mla_range_of(problem, arguments.split.parts, blockIdx.y);
+    mla_range range = mla_share_of(arguments);
     if (range.request >= problem.b)
         return;
     do {
         const mla_piece piece = mla_piece_of(problem, range, blockIdx.y);
+        mla_check_table(arguments.split, piece);
         if (piece.mine)
             of_piece(piece);
     } while (mla_advance(problem, range));

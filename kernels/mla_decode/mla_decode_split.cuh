@@ -12,10 +12,16 @@
 
 constexpr int mla_block_keys = MLA_BLOCK_KEYS;
 
+struct mla_range;
+
 struct mla_split {
     int parts;
     float *part_out; /* [2 parts][rows][512]: averages, weighted by probability */
     float *part_lse; /* [2 parts][rows], base 2 */
+    /* Of variants that load their share from a table (family mla_metadata), NULL otherwise. */
+    const mla_range *table; /* a row a part */
+    const int *made_for;    /* lengths that the table holds for */
+    int *stale;             /* becomes 1 + a request that has another length now */
 };
 
 /* Units of a request. */

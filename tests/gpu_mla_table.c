@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* mla_decode_30_seesaw_table in a CUDA graph that is replayed with other lengths: a table made in the graph is never
+ * stale and the results are right; one made before it is, and the error word names a request. */
+#include "tests/family_case.h"
+#include "tests/gpu_records.h"
+
+#include "bench/registry.h"
+#include "kernels/mla_decode/mla_decode.h"
+
+#ifdef RIDGE_WITH_CUDA
+
+#include <cuda_runtime_api.h>
+
+enum { REQUESTS = 5, S_K = 700 };
+
+static const int32_t lengths[][REQUESTS] = {
+    {700, 700, 700, 700, 700}, {1, 700, 0, 64, 333}, {0, 0, 0, 0, 0}, {700, 1, 1, 1, 1}, {7, 6, 5, 4, 700}};
+
+struct replay {
+    struct family_case c;
+    struct ridge_device device;
+    struct ridge_call call;
+    void *memory[RIDGE_MAX_BUFFERS];
+    char error[256];
+    cudaStream_t stream;
+    cudaGraphExec_t graph;
+};
+
+static void must(int status, const char *what)
+{
+    if (status == 0)
+        return;
+    printf("FAIL: %s: %s\n", what, cudaGetErrorString((cudaError_t)status));
+    exit(1);
+}
+
+static void must_call(const struct replay *r, int status, const char *what)
+{
+    if (status == 0)
+        return;
+    printf("FAIL: %s: %s\n", what, r->error);
+    exit(1);
+}
+
+static void set_lengths(struct replay *r, const int32_t *length)
+{
+    memcpy(r->c.buffer[MLA_LENGTH], length, sizeof *lengths);
+    for (int i = 0; i < r->c.family->buffers; i++)
+        must(cudaMemcpy(r->memory[i], r->c.buffer[i], r->c.bytes[i], cudaMemcpyHostToDevice), "upload");
+}
+
+/* With the table, if it is made once, for lengths[0]. */
+static void capture(struct replay *r, const struct ridge_variant *variant)
+{
+    cudaGraph_t graph;
+    set_lengths(r, lengths[0]);
+    must_call(r, variant->setup(&r->call, &r->call.state), "setup");
+    must(cudaStreamSynchronize(r->stream), "setup");
+    must(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeGlobal), "begin of the capture");
+    must_call(r, variant->launch(&r->call), "launch");
+    must(cudaStreamEndCapture(r->stream, &graph), "end of the capture");
+    must(cudaGraphInstantiate(&r->graph, graph, 0), "instantiate");
+    must(cudaGraphDestroy(graph), "destroy");
+}
+
+static int error_word(struct replay *r)
+{
+    int word;
+    must(cudaMemset(r->call.workspace, 0, sizeof word), "error word");
+    must(cudaGraphLaunch(r->graph, r->stream), "replay");
+    must(cudaStreamSynchronize(r->stream), "replay");
+    must(cudaMemcpy(&word, r->call.workspace, sizeof word, cudaMemcpyDeviceToHost), "error word");
+    return word;
+}
+
+static void must_be_right(struct replay *r, int which)
+{
+    must(cudaMemcpy(r->c.buffer[MLA_OUT], r->memory[MLA_OUT], r->c.bytes[MLA_OUT], cudaMemcpyDeviceToHost), "download");
+    must(cudaMemcpy(r->c.buffer[MLA_LSE], r->memory[MLA_LSE], r->c.bytes[MLA_LSE], cudaMemcpyDeviceToHost), "download");
+    r->c.family->reference(r->c.dim, r->c.buffer, r->c.ref, r->c.mag);
+    const double error = case_max_error(&r->c);
+    if (!(error <= 1)) {
+        printf("FAIL: plan %s, lengths %d: %g times the tolerance\n", r->device.plan, which, error);
+        exit(1);
+    }
+}
+
+static void try_plan(struct replay *r, const struct ridge_variant *variant, const char *plan)
+{
+    const bool once = strcmp(plan, "once") == 0;
+    r->device.plan = plan;
+    capture(r, variant);
+    for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths); i++) {
+        set_lengths(r, lengths[i]);
+        const int word = error_word(r), request = word - 1;
+        const bool stale = once && i > 0;
+        if (stale != (word != 0) || (stale && (request >= REQUESTS || lengths[i][request] == lengths[0][request]))) {
+            printf("FAIL: plan %s, lengths %d: error word %d\n", plan, i, word);
+            exit(1);
+        }
+        if (!stale)
+            must_be_right(r, i);
+    }
+    cudaGraphExecDestroy(r->graph);
+    variant->teardown(r->call.state);
+    printf("%s: replayed with %zu sets of lengths\n", plan, sizeof lengths / sizeof *lengths);
+}
+
+int main(void)
+{
+    static const int64_t dim[] = {REQUESTS, 2, S_K, 16, 64};
+    struct device_info info;
+    struct timer_quality timer;
+    struct ridge_error reason;
+    if (device_cuda.open(&info, &timer, &reason) != RIDGE_OK) {
+        printf("skipped: %s\n", reason.text);
+        return SKIPPED;
+    }
+    const struct ridge_entry *entry = ridge_builtin_entries;
+    while (strcmp(entry->label, "30_seesaw_table") != 0)
+        entry++;
+    struct replay r = {.device = info.device};
+    if (entry->variant->min_cc > info.device.cc) {
+        printf("skipped: built for compute capability 9.0\n");
+        return SKIPPED;
+    }
+    case_open(&r.c, entry->problem, dim, 0, NULL);
+    for (int i = 0; i < r.c.family->buffers; i++)
+        must(cudaMalloc(&r.memory[i], r.c.bytes[i]), "memory");
+    must(cudaStreamCreate(&r.stream), "stream");
+    r.call = (struct ridge_call){.dim = dim,
+                                 .buffer = r.memory,
+                                 .stream = r.stream,
+                                 .device = &r.device,
+                                 .error = r.error,
+                                 .error_bytes = sizeof r.error};
+    must(cudaMalloc(&r.call.workspace, entry->variant->workspace_bytes(dim, &r.device)), "workspace");
+    try_plan(&r, entry->variant, "each-launch");
+    try_plan(&r, entry->variant, "once");
+    case_close(&r.c);
+    device_cuda.close();
+    return 0;
+}
+
+#else
+
+int main(void)
+{
+    printf("skipped: built without CUDA\n");
+    return SKIPPED;
+}
+
+#endif
