@@ -24,6 +24,7 @@ struct device_info {
     char cuda[16];              /* "13.0" runtime; host: "" */
     double power_limit_w;       /* NaN if unknown */
     double max_sm_hz;           /* NaN if unknown */
+    int idle_sms;               /* that --emulate leaves out of device.sms */
 };
 
 /* Smallest distances the timer can tell; measured when the device is opened. */

@@ -137,3 +137,12 @@ int modes_parse_fill(struct modes *modes, const char *text, struct ridge_error *
     modes->fill = (enum fill_mode)i;
     return RIDGE_OK;
 }
+
+int modes_parse_emulate(struct modes *modes, const char *text, struct ridge_error *err)
+{
+    int i = choose("--emulate", text, (const char *const[]){[EMULATE_NONE] = "none", [EMULATE_H20] = "h20"}, 2, err);
+    if (i < 0)
+        return RIDGE_INVALID;
+    modes->emulate = (enum emulated_device)i;
+    return RIDGE_OK;
+}

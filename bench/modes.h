@@ -13,6 +13,7 @@ enum cold_method { COLD_DIRTY, COLD_CLEAN }; /* memset of several times L2, or a
 enum launch_mode { LAUNCH_STREAM, LAUNCH_GRAPH };
 enum power_mode { POWER_BURST, POWER_STEADY };
 enum fill_mode { FILL_RANDOM, FILL_ONES, FILL_ZEROS, FILL_OUTLIERS };
+enum emulated_device { EMULATE_NONE, EMULATE_H20 };
 
 struct modes {
     enum cache_state cache;
@@ -24,6 +25,7 @@ struct modes {
     enum launch_mode launch;
     enum power_mode power;
     enum fill_mode fill;
+    enum emulated_device emulate;
 };
 
 #define MODES_DEFAULT {.cache_text = "cold"}
@@ -35,6 +37,7 @@ int modes_parse_cold(struct modes *modes, const char *text, struct ridge_error *
 int modes_parse_launch(struct modes *modes, const char *text, struct ridge_error *err);
 int modes_parse_power(struct modes *modes, const char *text, struct ridge_error *err);
 int modes_parse_fill(struct modes *modes, const char *text, struct ridge_error *err);
+int modes_parse_emulate(struct modes *modes, const char *text, struct ridge_error *err);
 
 /* Sets hot_mask from cache_text for a family; RIDGE_INVALID if a named buffer is not there. */
 int modes_resolve(struct modes *modes, const struct ridge_family *family, struct ridge_error *err);

@@ -294,6 +294,36 @@ int registry_load(struct registry *registry, const char *path, struct ridge_erro
     return status;
 }
 
+bool registry_emulates(const struct ridge_entry *entry)
+{
+    return entry >= ridge_emulated_entries && entry < ridge_emulated_entries + ridge_emulated_entry_count;
+}
+
+/* What --emulate runs in the place of a variant, or NULL. */
+static const struct ridge_entry *emulated_of(const struct ridge_entry *entry)
+{
+    for (int i = 0; i < ridge_emulated_entry_count; i++) {
+        const struct ridge_entry *emulated = &ridge_emulated_entries[i];
+        if (compare_entries(&entry, &emulated) == 0)
+            return emulated;
+    }
+    return NULL;
+}
+
+bool registry_emulated(const struct ridge_entry *entry)
+{
+    return emulated_of(entry) != NULL;
+}
+
+void registry_emulate(struct registry *registry)
+{
+    for (int i = 0; i < registry->count; i++) {
+        const struct ridge_entry *emulated = emulated_of(registry->entry[i]);
+        if (emulated)
+            registry->entry[i] = emulated;
+    }
+}
+
 void registry_close(struct registry *registry)
 {
     for (int i = 0; i < registry->plugins; i++) {

@@ -10,6 +10,10 @@
 extern const struct ridge_entry ridge_builtin_entries[];
 extern const int ridge_builtin_entry_count;
 
+/* Generated: variants compiled a second time for --emulate h20, in the same order. */
+extern const struct ridge_entry ridge_emulated_entries[];
+extern const int ridge_emulated_entry_count;
+
 /* CUDA variants of a build without CUDA: family and label only. */
 extern const struct ridge_entry ridge_left_out_entries[];
 extern const int ridge_left_out_count;
@@ -29,6 +33,12 @@ int registry_open(struct registry *registry, struct ridge_error *err);
  * a name outside the naming rule, a family/label that is already there, a known family with other axes or buffers, or a
  * table that lacks what the harness calls; the registry is unchanged then. */
 int registry_load(struct registry *registry, const char *path, struct ridge_error *err);
+
+/* Variants compiled for --emulate take the places of the ordinary ones. */
+void registry_emulate(struct registry *registry);
+bool registry_emulates(const struct ridge_entry *entry);
+/* Whether there is one for this variant. */
+bool registry_emulated(const struct ridge_entry *entry);
 
 void registry_close(struct registry *registry);
 

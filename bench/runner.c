@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bench/record.h"
+#include "bench/registry.h"
 #include "bench/runner_record.h"
 #include "profiles/nvtx.h"
 
@@ -38,6 +39,8 @@ json_t *runner_skip(const struct runner *runner, const struct ridge_entry *entry
                  variant->min_cc % 10, device->cc / 10, device->cc % 10);
         return runner_skipped(runner, entry, dim, reason);
     }
+    if (runner->modes.emulate && !registry_emulates(entry))
+        return runner_skipped(runner, entry, dim, "is not compiled for --emulate");
     if (device->plan && !variant->plans)
         return runner_skipped(runner, entry, dim, "has no plans to choose from");
     const char *unsupported = variant->unsupported ? variant->unsupported(dim, device) : NULL;

@@ -39,7 +39,7 @@ static void set_device(json_t *record, const struct runner *runner)
     record_set_string(record, "device.name", info->name);
     record_set_string(record, "device.uuid", info->uuid);
     record_set_string(record, "device.profile", info->profile);
-    record_set(record, "device.sms", json_integer(info->device.sms));
+    record_set(record, "device.sms", json_integer(info->device.sms + info->idle_sms));
     record_set(record, "device.cc", json_integer(info->device.cc));
     record_set_string(record, "device.driver", info->driver);
     record_set_string(record, "device.cuda", info->cuda);
@@ -88,7 +88,7 @@ static void set_modes(json_t *record, const struct modes *modes, const char *pla
     record_set_string(record, "mode.power.requested", modes->power == POWER_STEADY ? "steady" : "burst");
     record_set_string(record, "mode.power.verified", "unverified");
     record_set_string(record, "mode.fill.requested", fills[modes->fill]);
-    record_set_string(record, "mode.emulate.requested", "none");
+    record_set_string(record, "mode.emulate.requested", modes->emulate == EMULATE_H20 ? "h20" : "none");
     if (plan)
         record_set_string(record, "mode.plan.requested", plan);
 }
@@ -126,6 +126,8 @@ json_t *record_begin(const struct runner *runner, const struct ridge_entry *entr
         record_set(record, key, json_integer(dim[i]));
     }
     set_modes(record, &runner->modes, runner->info->device.plan);
+    if (runner->modes.emulate)
+        record_set(record, "mode.emulate.sms", json_integer(runner->info->device.sms));
     record_set_string(record, "status", "ok");
     record_set(record, "reason", NULL);
     record_set_string(record, "check.status", "none");

@@ -39,6 +39,9 @@ static int parse(int key, char *value, struct argp_state *state)
         return 0;
     case 'T':
         return session_take_plan(&o->session, value);
+    case 'E':
+        modes_parse_emulate(&o->session.modes, value, o->session.error.text[0] ? NULL : &o->session.error);
+        return 0;
     default:
         return inputs_none(key, value, state);
     }
@@ -220,6 +223,7 @@ int cmd_check(int argc, char **argv, struct ridge_error *err)
         {"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4},
         {"case", 'C', "GLOB", 0, "random, or hard inputs by name (default: all)", 4},
         {"plan", 'T', "PLAN", 0, "what a variant with a choice runs, as ridge tune lists it", 4},
+        {"emulate", 'E', "DEVICE", 0, "none (default) or h20, as ridge bench has it", 4},
         {0},
     };
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};

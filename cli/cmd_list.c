@@ -67,7 +67,7 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
         if (strcmp(last, entry->family) != 0)
             print_family(entry, &options);
         last = entry->family;
-        printf("  %-32s %s\n", entry->label, entry->variant->idea);
+        printf("  %-32s %s%s\n", entry->label, entry->variant->idea, registry_emulated(entry) ? " [--emulate h20]" : "");
         shown++;
     }
     if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&

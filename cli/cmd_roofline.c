@@ -114,6 +114,8 @@ static int print_measured(const struct machine *m, struct ridge_error *err)
         else
             cell(&grid, unknown_note(bound.unknown));
     }
+    if (grid.cells == 0) /* all of it is emulated */
+        return RIDGE_OK;
     printf("%s: measured%s%s\n", m->name,
            m->has_spec ? "; ceilings that were not measured are those specified for " : "",
            m->has_spec ? m->spec.name : "");
@@ -148,6 +150,8 @@ static int print_elsewhere(const struct machine *m, const struct device_spec *ta
         cell(&grid,
              p->emulated ? text_of("emulated: the measured time is the throttled one") : unknown_note(placed.unknown));
     }
+    if (grid.cells == 0)
+        return RIDGE_OK;
     printf("%s: not measured. placed = attainable on its specified roofs; projected = time on %s, scaled\n",
            target->name, m->name);
     int status = grid_print(&grid, stdout, err);

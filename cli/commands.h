@@ -13,6 +13,7 @@ int cmd_check(int argc, char **argv, struct ridge_error *err);
 int cmd_tune(int argc, char **argv, struct ridge_error *err);
 int cmd_profile(int argc, char **argv, struct ridge_error *err);
 int cmd_ceilings(int argc, char **argv, struct ridge_error *err);
+int cmd_emulation(int argc, char **argv, struct ridge_error *err);
 int cmd_roofline(int argc, char **argv, struct ridge_error *err);
 int cmd_report(int argc, char **argv, struct ridge_error *err);
 int cmd_compare(int argc, char **argv, struct ridge_error *err);

@@ -20,6 +20,7 @@ static const struct {
     {"tune", "times the plans that variants choose from, and the regret of their choice", cmd_tune},
     {"profile", "hardware counters of one variant", cmd_profile},
     {"ceilings", "measured against specified ceilings", cmd_ceilings},
+    {"emulation", "how near --emulate comes, and what its times say", cmd_emulation},
     {"roofline", "roofline plots and placement from records", cmd_roofline},
     {"report", "tables and a Markdown report from records", cmd_report},
     {"compare", "verdict on two sets of records", cmd_compare},

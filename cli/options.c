@@ -114,6 +114,9 @@ static int parse_mode(int key, char *value, struct argp_state *state)
     case 'F':
         modes_parse_fill(&o->modes, value, err);
         return 0;
+    case 'E':
+        modes_parse_emulate(&o->modes, value, err);
+        return 0;
     case 'T':
         return session_take_plan(o, value);
     case 'S':
@@ -176,6 +179,7 @@ static const struct argp_option mode_options[] = {
     {"launch", 'l', "MODE", 0, "stream (default) or graph (CUDA)", 2},
     {"power", 'P', "MODE", 0, "burst (default) or steady", 2},
     {"fill", 'F', "DATA", 0, "random (default), ones, zeros, outliers", 2},
+    {"emulate", 'E', "DEVICE", 0, "none (default) or h20: 78 SMs, tensor cores at a quarter (variants compiled for it)", 2},
     {"plan", 'T', "PLAN", 0, "what a variant with a choice runs, as ridge tune lists it (default: its own choice)", 2},
     {"seed", 'S', "N", 0, "of inputs and bootstrap (default 1)", 2},
     {0},

@@ -107,6 +107,23 @@ static int open_device(struct session *s, struct ridge_error *err)
     return status;
 }
 
+/* An H20 has 78 SMs; what else it has less of is compiled in. */
+static int emulate(struct session *s, struct ridge_error *err)
+{
+    enum { H20_SMS = 78 };
+    struct ridge_device *device = &s->info.device;
+    if (s->options.modes.emulate == EMULATE_NONE)
+        return RIDGE_OK;
+    if (device->kind != RIDGE_CUDA || device->cc != 90 || device->sms < H20_SMS)
+        return ridge_fail(err, RIDGE_ENVIRONMENT,
+                          "--emulate=h20: needs a GPU of compute capability 9.0 with at least %d SMs, this is %s", H20_SMS,
+                          s->info.name);
+    s->info.idle_sms = device->sms - H20_SMS;
+    device->sms = H20_SMS;
+    registry_emulate(&s->registry);
+    return RIDGE_OK;
+}
+
 static int open_counters(struct session *s, struct ridge_error *err)
 {
     struct ridge_error reason;
@@ -132,6 +149,8 @@ int session_open(struct session *s, const struct session_options *options, int a
     int status = session_open_registry(s, options, err);
     if (status == RIDGE_OK)
         status = open_device(s, err);
+    if (status == RIDGE_OK)
+        status = emulate(s, err);
     if (status == RIDGE_OK)
         status = open_counters(s, err);
     if (status)
@@ -313,17 +332,20 @@ static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool ma
 int session_refuse(const struct session *s, struct ridge_error *err)
 {
     const enum ridge_kind kind = s->info.device.kind;
-    bool any = false, plans = false;
+    bool any = false, plans = false, emulated = false;
     for (int i = 0; i < s->registry.count; i++) {
         const struct ridge_entry *entry = s->registry.entry[i];
         const bool selected =
             entry->variant->kind == kind && registry_match(entry, s->options.family, s->options.variant);
         any |= selected;
         plans |= selected && entry->variant->plans;
+        emulated |= selected && registry_emulates(entry);
     }
     if (any && kind == RIDGE_HOST && s->options.modes.launch == LAUNCH_GRAPH)
         return ridge_fail(err, RIDGE_INVALID,
                           "--launch=graph: only CUDA launches can be captured, and this runs on the host");
+    if (any && s->options.modes.emulate && !emulated)
+        return ridge_fail(err, RIDGE_INVALID, "--emulate=h20: no selected variant is compiled for it (see ridge list)");
     if (any && s->options.plan && !plans)
         return ridge_fail(err, RIDGE_INVALID, "--plan=%s: no selected variant has plans to choose from",
                           s->options.plan);

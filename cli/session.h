@@ -32,7 +32,7 @@ struct session_options {
 
 /* Option groups as argp children; their input is a struct session_options. */
 extern const struct argp session_selection_argp; /* --family --variant --filter --shape --preset --device --load */
-extern const struct argp session_mode_argp;      /* --cache --cold --launch --power --fill --plan --seed */
+extern const struct argp session_mode_argp;      /* --cache --cold --launch --power --fill --emulate --plan --seed */
 extern const struct argp session_sampling_argp;  /* --min-samples --max-samples --rel-ci --timeout */
 
 /* The value of --plan; 0, as argp parsers return it. */

@@ -22,7 +22,9 @@ target_link_libraries(hash_cubins PRIVATE ${XXHASH_STATIC})
 if(RIDGE_WITH_CUDA)
   add_custom_command(OUTPUT ${generated}/cubin_hash.c
     COMMAND hash_cubins ${generated}/cubin_hash.c $<TARGET_OBJECTS:kernels_hopper> $<TARGET_OBJECTS:kernels_portable>
-    DEPENDS hash_cubins kernels_hopper kernels_portable $<TARGET_OBJECTS:kernels_hopper> $<TARGET_OBJECTS:kernels_portable>
+            $<TARGET_OBJECTS:kernels_h20>
+    DEPENDS hash_cubins kernels_hopper kernels_portable kernels_h20 $<TARGET_OBJECTS:kernels_hopper>
+            $<TARGET_OBJECTS:kernels_portable> $<TARGET_OBJECTS:kernels_h20>
     COMMAND_EXPAND_LISTS VERBATIM)
 else()
   file(CONFIGURE OUTPUT ${generated}/cubin_hash.c CONTENT

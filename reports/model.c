@@ -284,10 +284,21 @@ static void group_families(struct report *report, const struct sort_key *key)
     }
 }
 
+/* A throttled kernel belongs on the roofs of the device that it emulates. One above them is no error of accounting: that
+ * is how near the throttle comes, which ridge emulation tells. */
 static void derive_family(const struct report_family *family, const struct ceilings *ceilings)
 {
-    for (size_t i = 0; i < family->rows; i++)
-        derive_row(&family->row[i], ceilings);
+    for (size_t i = 0; i < family->rows; i++) {
+        struct device_spec spec;
+        const char *emulated = record_string(family->row[i].record, "mode.emulate.requested");
+        const bool throttled = emulated && strcmp(emulated, "none") != 0;
+        if (throttled && device_spec_load(emulated, &spec, NULL) == RIDGE_OK) {
+            derive_row(&family->row[i], &spec.specified);
+            family->row[i].above_roof = false;
+        } else {
+            derive_row(&family->row[i], ceilings);
+        }
+    }
     for (size_t begin = 0, end; begin < family->rows; begin = end) {
         end = report_group_end(family, begin);
         derive_group(&family->row[begin], end - begin);

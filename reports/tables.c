@@ -57,7 +57,9 @@ static void time_cells(struct grid *grid, const struct report_row *row)
 /* Rate per clock and SM, the figure that survives another clock. */
 static struct text per_clock(const struct report_row *row, double rate)
 {
-    double mhz = record_number(row->record, "clock.sm_mhz.median"), sms = record_number(row->record, "device.sms");
+    double mhz = record_number(row->record, "clock.sm_mhz.median"), sms = record_number(row->record, "mode.emulate.sms");
+    if (!(sms > 0.0))
+        sms = record_number(row->record, "device.sms");
     if (row->host_ladder || !(mhz > 0.0 && sms > 0.0))
         return text_of("-");
     return format_digits(rate / (mhz * 1e6 * sms), 4);

@@ -46,17 +46,22 @@ static int field_of(const char *key)
     return -1;
 }
 
-static bool usable(const json_t *record)
+static bool usable(const json_t *record, const char *emulated)
 {
     return record_is(record, "status", "ok") && record_is(record, "check.status", "ok") &&
-           record_is(record, "mode.emulate.requested", "none") && record_is(record, "mode.fill.requested", "random") &&
+           record_is(record, "mode.emulate.requested", emulated) && record_is(record, "mode.fill.requested", "random") &&
            record_time_s(record) > 0;
 }
 
 int ceiling_of_record(const json_t *record, double *rate)
 {
+    return ceiling_of_emulated(record, "none", rate);
+}
+
+int ceiling_of_emulated(const json_t *record, const char *device, double *rate)
+{
     const char *family = record_string(record, "variant.family");
-    if (!family || !usable(record))
+    if (!family || !usable(record, device))
         return -1;
     const json_t *useful = record_get(record, "work.useful");
     for (size_t i = 0; i < sizeof measures / sizeof *measures; i++) {

@@ -64,6 +64,7 @@ int ceilings_with_evidence(json_t *const *record, size_t count, const char *devi
 
 /* The ceiling a record measures: its field and rate (seconds for launch_s). -1 if it measures none. */
 int ceiling_of_record(const json_t *record, double *rate);
+int ceiling_of_emulated(const json_t *record, const char *device, double *rate); /* of one with that mode.emulate */
 
 /* measured where known, else specified */
 struct ceilings ceilings_merge(const struct ceilings *measured, const struct ceilings *specified);

@@ -24,7 +24,7 @@ expect 2 "unknown command 'benhc'" benhc
 expect 2 "option '--load' before a command" --load x.so bench
 expect 0 'Exit codes' --help
 expect 0 'interrupted' --help
-for command in list doctor bench check tune profile ceilings roofline report compare kv-cache; do
+for command in list doctor bench check tune profile ceilings roofline report emulation compare kv-cache; do
   expect 0 'Usage: ridge' $command --help
   expect 2 'unrecognized option' $command --no-such-option
   lines=$("$RIDGE" $command --help | wc -l)
@@ -57,6 +57,9 @@ done
   expect 2 'cache' bench $gemm --cache lukewarm
   expect 2 'launch' bench $gemm --launch teleport
   expect 2 '--launch=graph: only CUDA launches .* host' bench $gemm --launch graph --json "$folder/bad.jsonl"
+  expect 2 '--emulate h100: expected none, h20' bench $gemm --emulate h100
+  expect 4 '--emulate=h20: needs a GPU of compute capability 9.0' bench $gemm --emulate h20 --json "$folder/bad.jsonl"
+  expect 4 '--emulate=h20: needs a GPU of compute capability 9.0' check $gemm --emulate h20
   expect 2 '--plan=128x128: no selected variant has plans' bench $gemm --plan 128x128 --json "$folder/bad.jsonl"
   expect 2 'unknown metric group "nosuch"; there are .*roofline' bench $gemm --group nosuch --json "$folder/bad.jsonl"
   expect 2 'nosuch.json: cannot be read: No such file' profile gemm_f32_h01_naive --device host --group nosuch.json

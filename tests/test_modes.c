@@ -39,6 +39,10 @@ static void every_value_is_understood(void **state)
     assert_int_equal(modes.launch, LAUNCH_GRAPH);
     assert_int_equal(modes.power, POWER_STEADY);
     assert_int_equal(modes.fill, FILL_ZEROS);
+    assert_int_equal(modes_parse_emulate(&modes, "h20", NULL), RIDGE_OK);
+    assert_int_equal(modes.emulate, EMULATE_H20);
+    assert_int_equal(modes_parse_emulate(&modes, "none", NULL), RIDGE_OK);
+    assert_int_equal(modes.emulate, EMULATE_NONE);
     assert_int_equal(modes_parse_cold(&modes, "dirty", NULL), RIDGE_OK);
     assert_int_equal(modes_parse_launch(&modes, "stream", NULL), RIDGE_OK);
     assert_int_equal(modes_parse_power(&modes, "burst", NULL), RIDGE_OK);

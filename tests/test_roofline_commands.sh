@@ -46,6 +46,18 @@ expect 0 "gnuplot is not on PATH" env PATH="$work/bin" "$RIDGE" roofline "$h200"
 [ -s "$work/later/roofline_h200-sxm_hbm.gp" ] || fail "no script without gnuplot"
 [ -s "$work/later/roofline_h20_placed_hbm.gp" ] || fail "no script of the other device without gnuplot"
 
+# An emulated kernel: on the roofs of the device that it emulates only, with a mark and a note of its own; in the report
+# held against those roofs too.
+sed 's/"emulate": *{"requested": *"none"}/"emulate":{"requested":"h20"}/' "$h200" >"$work/emulated.jsonl"
+expect 0 "emulated: the measured time is the throttled one" \
+    env PATH="$work/bin" "$RIDGE" roofline "$work/emulated.jsonl" --device h20 --out "$work/emulated"
+grep -q "emulated: ran throttled" "$work/emulated/roofline_h20_placed_hbm.gp" || fail "no mark of an emulated point"
+grep -q "emulated: ran throttled" "$work/emulated/roofline_h200-sxm_hbm.gp" 2>/dev/null && fail "an emulated point on the roofs of its own device"
+expect 0 "slower than there without any throttle" "$RIDGE" emulation "$work/emulated.jsonl"
+expect 0 "mla_decode_04_seesaw" "$RIDGE" emulation "$work/emulated.jsonl"
+expect 2 "no record is emulated" "$RIDGE" emulation "$h200"
+expect 0 "emulate=h20" "$RIDGE" report "$work/emulated.jsonl"
+
 # A gnuplot that fails is said to fail.
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/gnuplot"
 chmod +x "$work/bin/gnuplot"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/ceiling_hbm_read/hbm_read.cuh"
 
 /* Every warp of a resident grid walks over the pieces; half a piece is always in flight while the other is folded. */

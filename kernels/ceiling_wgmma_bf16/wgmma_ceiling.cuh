@@ -10,6 +10,7 @@
 #define RIDGE_WGMMA_CEILING_CUH
 
 #include "kernels/ceiling_wgmma_bf16/wgmma_ceiling.h"
+#include "kernels/ptx/emulate.cuh"
 #include "kernels/ptx/global.cuh"
 #include "kernels/support/launch.cuh"
 #include "kernels/ptx/shared.cuh"
@@ -43,7 +44,7 @@ static __device__ __forceinline__ void wgmma_load_fragment(uint32_t (&fragment)[
 }
 
 template <bool fp8, int n>
-static __device__ __forceinline__ void wgmma_ss(float (&d)[n / 2], uint64_t a, uint64_t b, int scale_d)
+static __device__ __forceinline__ void wgmma_ss(float (&d)[n / 2], wgmma_slice a, wgmma_slice b, int scale_d)
 {
     if constexpr (fp8)
         wgmma_e4m3_ss(d, a, b, scale_d);
@@ -52,7 +53,7 @@ static __device__ __forceinline__ void wgmma_ss(float (&d)[n / 2], uint64_t a, u
 }
 
 template <bool fp8, int n>
-static __device__ __forceinline__ void wgmma_rs(float (&d)[n / 2], const uint32_t (&a)[4], uint64_t b, int scale_d)
+static __device__ __forceinline__ void wgmma_rs(float (&d)[n / 2], const uint32_t (&a)[4], wgmma_slice b, int scale_d)
 {
     if constexpr (fp8)
         wgmma_e4m3_rs(d, a, b, scale_d);
@@ -77,6 +78,7 @@ static __global__ void __launch_bounds__(warpgroups * 128, 1)
             wgmma_load_tile(a_tiles + i * a_bytes, (const char *)a + i * a_bytes, WGMMA_ROWS);
     wgmma_load_tile(b_tile, b, n);
     fence_proxy_async();
+    emulate_begin();
     __syncthreads();
 
     uint32_t fragment[source == WGMMA_A_REGISTERS ? wgmma_slices : 1][4];
@@ -94,8 +96,8 @@ static __global__ void __launch_bounds__(warpgroups * 128, 1)
 #pragma unroll
         for (int slice = 0; slice < wgmma_slices; slice++) {
             uint32_t offset = slice % 4 * 32;
-            uint64_t a_slice = wgmma_descriptor_advance(a_descriptor, slice / 4 * WGMMA_ROWS * 128 + offset);
-            uint64_t b_slice = wgmma_descriptor_advance(b_descriptor, slice / 4 * n * 128 + offset);
+            wgmma_slice a_slice = wgmma_descriptor_advance(a_descriptor, slice / 4 * WGMMA_ROWS * 128 + offset);
+            wgmma_slice b_slice = wgmma_descriptor_advance(b_descriptor, slice / 4 * n * 128 + offset);
             if constexpr (source == WGMMA_A_SHARED)
                 wgmma_ss<fp8, n>(sum, a_slice, b_slice, slice > 0 ? 1 : keep);
             else

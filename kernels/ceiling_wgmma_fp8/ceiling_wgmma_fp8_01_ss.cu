@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/ceiling_wgmma_bf16/wgmma_ceiling.cuh"
 
 static int launch(const struct ridge_call *call)

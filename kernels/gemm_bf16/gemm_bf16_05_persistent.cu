@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/gemm_bf16/gemm_plan.cuh"
 
 using tile = gemm_tile<2, 256>;
@@ -43,6 +45,7 @@ static __global__ void __launch_bounds__(tile::threads, 1)
 
     if (threadIdx.x == 0)
         ring_init(ring, 4 * tile::consumers);
+    emulate_begin();
     __syncthreads();
     if (warpgroup == tile::consumers) {
         registers_give<tile::producer_registers>();

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/mla_decode/mla_decode_launch.cuh"
 #include "kernels/mla_decode/mla_decode_pieces.cuh"
 
@@ -94,6 +96,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const mla_shared shared = {shared_address(memory)};
     if (threadIdx.x == 0)
         mla_init_barriers(shared);
+    emulate_begin();
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

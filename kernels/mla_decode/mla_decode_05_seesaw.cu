@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/mla_decode/mla_decode_launch.cuh"
 #include "kernels/mla_decode/mla_decode_seesaw.cuh"
 

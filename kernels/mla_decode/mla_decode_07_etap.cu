@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/mla_decode/mla_decode_etap.cuh"
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_07_etap = {

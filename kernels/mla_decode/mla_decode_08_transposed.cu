@@ -3,6 +3,8 @@
  * Each of two consumer warpgroups has every other block for itself, with sums of its own for all 512 columns; they meet
  * only at the end of a piece.
  */
+#include "kernels/ptx/emulate.cuh"
+
 #include "kernels/mla_decode/mla_decode_transposed_launch.cuh"
 
 /* Sums of a warpgroup: out[tile] is columns 64 tile .. of O^T, the rest is by the thread's columns of S^T. */
@@ -125,6 +127,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const uint32_t base = shared_address(dynamic);
     if (threadIdx.x == 0)
         mla_transposed_init<heads>(base, 4, 8);
+    emulate_begin();
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

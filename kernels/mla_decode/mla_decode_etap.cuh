@@ -146,6 +146,7 @@ static __global__ void __launch_bounds__(warpgroups * 128 + 32, 1)
     const uint32_t base = shared_address(memory);
     if (threadIdx.x == 0)
         mla_transposed_init<heads>(base, 4 * warpgroups, 4);
+    emulate_begin();
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

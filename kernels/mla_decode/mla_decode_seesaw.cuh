@@ -14,6 +14,7 @@
 #define RIDGE_MLA_DECODE_SEESAW_CUH
 
 #include "kernels/mla_decode/mla_decode_pieces.cuh"
+#include "kernels/ptx/emulate.cuh"
 #include "kernels/ptx/grid.cuh"
 
 /* What belongs to a pair of blocks. */
@@ -233,6 +234,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const mla_shared shared = {shared_address(memory)};
     if (threadIdx.x == 0)
         mla_init_barriers(shared);
+    emulate_begin();
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

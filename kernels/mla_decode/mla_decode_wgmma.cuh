@@ -4,10 +4,11 @@
 #define RIDGE_MLA_DECODE_WGMMA_CUH
 
 #include "kernels/mla_decode/mla_decode_element.cuh"
+#include "kernels/ptx/emulate.cuh"
 #include "kernels/ptx/wgmma_f16.cuh"
 
 template <int major_a = 0, int major_b = 0, int count>
-static __device__ __forceinline__ void mla_wgmma_ss(float (&d)[count], uint64_t a, uint64_t b, int scale_d)
+static __device__ __forceinline__ void mla_wgmma_ss(float (&d)[count], wgmma_slice a, wgmma_slice b, int scale_d)
 {
 #ifdef MLA_DECODE_F16
     wgmma_f16_ss<major_a, major_b>(d, a, b, scale_d);
@@ -17,7 +18,7 @@ static __device__ __forceinline__ void mla_wgmma_ss(float (&d)[count], uint64_t 
 }
 
 template <int major_b = 0, int count>
-static __device__ __forceinline__ void mla_wgmma_rs(float (&d)[count], const uint32_t (&a)[4], uint64_t b, int scale_d)
+static __device__ __forceinline__ void mla_wgmma_rs(float (&d)[count], const uint32_t (&a)[4], wgmma_slice b, int scale_d)
 {
 #ifdef MLA_DECODE_F16
     wgmma_f16_rs<major_b>(d, a, b, scale_d);
