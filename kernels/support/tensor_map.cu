@@ -16,13 +16,14 @@ static int encode_function(const struct ridge_call *call, decltype(&cuTensorMapE
 static CUtensorMapDataType element_type(enum ridge_dtype dtype)
 {
     return dtype == RIDGE_BF16  ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+           : dtype == RIDGE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16
            : dtype == RIDGE_F32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                 : CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
 static int element_bytes(enum ridge_dtype dtype)
 {
-    return dtype == RIDGE_BF16 ? 2 : dtype == RIDGE_F32 ? 4 : 1;
+    return dtype == RIDGE_BF16 || dtype == RIDGE_F16 ? 2 : dtype == RIDGE_F32 ? 4 : 1;
 }
 
 static CUtensorMapSwizzle swizzle_mode(int bytes)

@@ -15,7 +15,7 @@ extern "C" {
 /* A row-major matrix, `pitch` elements from row to row, moved in boxes. In shared memory a box is box_rows rows of
  * box_columns elements without gaps, each 16-byte chunk exchanged as the swizzle says. */
 struct tensor_map_matrix {
-    enum ridge_dtype dtype; /* BF16 or E4M3, F32 */
+    enum ridge_dtype dtype; /* BF16, F16, F32 or E4M3 */
     const void *address;    /* 16-byte aligned */
     int64_t rows, columns;  /* below 2^32 */
     int64_t pitch;          /* elements; pitch bytes are a multiple of 16 and below 2^40 */
