@@ -54,7 +54,7 @@ const struct ridge_family ridge_family_mla_decode = {
     .cases = cases,
     .tolerance =
         {.rel = 0,
-         .mag_rel = MLA_TOLERANCE,
+         .mag_rel = 0x1p-6,
          .source = "out: 2^-8 |ref| + 2^-6 RMS(row, 64 columns). The result is rounded to BF16 (2^-9 |ref|), and the "
                    "probabilities may be: 2^-9 of each at most, which over values of random sign is 2^-9.8 of the "
                    "RMS in standard deviation. lse: 8.01 / 65536 |ref| + 1e-6 (1 + sum |q k| / 24), which is what "

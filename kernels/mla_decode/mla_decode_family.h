@@ -5,7 +5,6 @@
 #define RIDGE_MLA_DECODE_FAMILY_H
 
 #include "kernels/mla_decode/mla_decode.h"
-#include "kernels/mla_decode/mla_decode_tolerance.h"
 #include "kernels/support/fill.h"
 
 #include <math.h>
@@ -172,7 +171,8 @@ static double product(const uint16_t *q, const uint16_t *k, double *magnitude)
     return sum;
 }
 
-/* What is allowed, over MLA_TOLERANCE; of lse 8.01 / 65536 |lse| + 1e-6 (1 + largest sum of |q k| / 24). */
+/* 64 times what the tolerance allows: |out| 2^-8 + 2^-6 of the root mean square of the row's 64 columns around it,
+ * |lse| 8.01 / 65536 + 1e-6 (1 + largest sum of |q k| / 24). */
 static void magnitudes(struct row *row, double largest)
 {
     for (int tile = 0; tile < MLA_D_V; tile += TILE) {
@@ -180,9 +180,9 @@ static void magnitudes(struct row *row, double largest)
         for (int i = tile; i < tile + TILE; i++)
             squares += row->out[i] * row->out[i];
         for (int i = tile; i < tile + TILE; i++)
-            row->out_mag[i] = fabs(row->out[i]) * (MLA_ROUNDING / MLA_TOLERANCE) + sqrt(squares / TILE);
+            row->out_mag[i] = fabs(row->out[i]) / 4 + sqrt(squares / TILE);
     }
-    *row->lse_mag = (8.01 / 65536 * fabs(*row->lse) + 1e-6 * (1 + largest)) / MLA_TOLERANCE;
+    *row->lse_mag = 64 * (8.01 / 65536 * fabs(*row->lse) + 1e-6 * (1 + largest));
 }
 
 /* Two passes over the keys: the maximum, then the sums. */

@@ -5,7 +5,6 @@
 #define RIDGE_MLA_DECODE_REFERENCE_CUH
 
 #include "kernels/mla_decode/mla_decode_gpu.cuh"
-#include "kernels/mla_decode/mla_decode_tolerance.h"
 #include "kernels/support/compensated.cuh"
 
 #include <math.h>
@@ -43,7 +42,7 @@ static __device__ void score_chunk(chunk &chunk, const mla_problem &problem, con
     }
 }
 
-/* See magnitudes() of mla_decode_family.h. */
+/* 64 times what the tolerance allows; see magnitudes() of mla_decode_family.h. */
 static __device__ void store_row(const mla_problem &problem, float *const (&result)[4], int request, int row,
                                  const float (&value)[2], double lse, double largest)
 {
@@ -59,12 +58,12 @@ static __device__ void store_row(const mla_problem &problem, float *const (&resu
         for (int i = 0; i < TILE; i++)
             sum += square[column / TILE * TILE + i];
         result[0][at + column] = value[c];
-        result[1][at + column] = fabsf(value[c]) * (float)(MLA_ROUNDING / MLA_TOLERANCE) + sqrtf(sum / TILE);
+        result[1][at + column] = fabsf(value[c]) / 4 + sqrtf(sum / TILE);
     }
     if (threadIdx.x == 0) {
         const int64_t l = mla_lse_at(problem, request, row);
         result[2][l] = (float)lse;
-        result[3][l] = (float)(isinf(lse) ? 0 : (8.01 / 65536 * fabs(lse) + 1e-6 * (1 + largest)) / MLA_TOLERANCE);
+        result[3][l] = (float)(isinf(lse) ? 0 : 64 * (8.01 / 65536 * fabs(lse) + 1e-6 * (1 + largest)));
     }
 }
 
