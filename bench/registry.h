@@ -14,6 +14,14 @@ extern const int ridge_builtin_entry_count;
 extern const struct ridge_entry ridge_emulated_entries[];
 extern const int ridge_emulated_entry_count;
 
+/* Generated: variants compiled once more for `ridge trace`, in the same order. */
+struct ridge_traced_entry {
+    struct ridge_entry entry;
+    const struct ridge_trace *trace;
+};
+extern const struct ridge_traced_entry ridge_traced_entries[];
+extern const int ridge_traced_entry_count;
+
 /* CUDA variants of a build without CUDA: family and label only. */
 extern const struct ridge_entry ridge_left_out_entries[];
 extern const int ridge_left_out_count;

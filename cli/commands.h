@@ -10,6 +10,7 @@ int cmd_list(int argc, char **argv, struct ridge_error *err);
 int cmd_doctor(int argc, char **argv, struct ridge_error *err);
 int cmd_bench(int argc, char **argv, struct ridge_error *err);
 int cmd_check(int argc, char **argv, struct ridge_error *err);
+int cmd_trace(int argc, char **argv, struct ridge_error *err);
 int cmd_tune(int argc, char **argv, struct ridge_error *err);
 int cmd_profile(int argc, char **argv, struct ridge_error *err);
 int cmd_ceilings(int argc, char **argv, struct ridge_error *err);

@@ -19,6 +19,7 @@ static const struct {
     {"check", "check variants on small and hard inputs", cmd_check},
     {"tune", "times the plans that variants choose from, and the regret of their choice", cmd_tune},
     {"profile", "hardware counters of one variant", cmd_profile},
+    {"trace", "when the phases of a kernel run, and what overlaps", cmd_trace},
     {"ceilings", "measured against specified ceilings", cmd_ceilings},
     {"emulation", "how near --emulate comes, and what its times say", cmd_emulation},
     {"roofline", "roofline plots and placement from records", cmd_roofline},

@@ -5,8 +5,9 @@
 #   kernels/<family>/<family>_<NN>_<name>.cu    a CUDA variant; .min_cc = 90 in the file builds it for sm_90a only
 #   kernels/<family>/<family>_h<NN>_<name>.c    a host variant
 #   kernels/<family>/<family>_reference.cu      the GPU reference
-# and headers (.h .cuh) and README.md. A variant that includes kernels/ptx/emulate.cuh is compiled a second time, with
-# RIDGE_EMULATE_H20 and another symbol, through a generated file, and entered in a table of its own.
+# and headers (.h .cuh) and README.md. A variant that includes kernels/ptx/emulate.cuh or kernels/support/trace.cuh is
+# compiled once more for it, with a definition and another symbol, through a generated file, and entered in a table of its
+# own.
 
 file(GLOB family_files CONFIGURE_DEPENDS LIST_DIRECTORIES false kernels/*/*)
 list(SORT family_files)
@@ -15,13 +16,27 @@ set(RIDGE_HOST_KERNELS "")
 set(RIDGE_HOPPER_KERNELS "")
 set(RIDGE_PORTABLE_KERNELS "")
 set(RIDGE_EMULATED_KERNELS "")
+set(RIDGE_TRACED_KERNELS "")
 set(emulated_rows "")
 set(emulated_count 0)
+set(traced_rows "")
+set(traced_count 0)
 set(declarations "")
 set(rows "")
 set(row_count 0)
 set(left_out "")
 set(left_out_count 0)
+
+# The variant at hand once more, in the folder generated/<folder> and with the symbol's ending _<folder>.
+macro(compile_again folder definition sources)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/${folder}/${relative} CONTENT "// Generated.
+${definition}
+#define ridge_variant_${stem} ridge_variant_${stem}_${folder}
+#include \"${relative}\"
+")
+  list(APPEND ${sources} ${CMAKE_BINARY_DIR}/generated/${folder}/${relative})
+  string(APPEND declarations "extern const struct ridge_variant ridge_variant_${stem}_${folder};\n")
+endmacro()
 
 foreach(path IN LISTS family_files)
   file(RELATIVE_PATH relative ${CMAKE_SOURCE_DIR} ${path})
@@ -78,21 +93,21 @@ foreach(path IN LISTS family_files)
     string(APPEND declarations "extern const struct ridge_variant ridge_variant_${stem};\n")
     string(APPEND rows "    {\"${family}\", \"${variant}\", \"${relative}\", &ridge_family_${family}, &ridge_variant_${stem}, ${reference}},\n")
     math(EXPR row_count "${row_count} + 1")
-    set(emulated "")
+    set(again "")
     if(name MATCHES "\\.cu$")
-      file(STRINGS ${path} emulated REGEX "^#include \"kernels/ptx/emulate.cuh\"")
+      file(STRINGS ${path} again REGEX "^#include \"kernels/(ptx/emulate|support/trace).cuh\"")
     endif()
-    if(emulated)
-      set(again generated/h20/${relative})
-      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${again} CONTENT "// Generated.
-#define RIDGE_EMULATE_H20
-#define ridge_variant_${stem} ridge_variant_${stem}_h20
-#include \"${relative}\"
-")
-      list(APPEND RIDGE_EMULATED_KERNELS ${CMAKE_BINARY_DIR}/${again})
-      string(APPEND declarations "extern const struct ridge_variant ridge_variant_${stem}_h20;\n")
-      string(APPEND emulated_rows "    {\"${family}\", \"${variant}\", \"${again}\", &ridge_family_${family}, &ridge_variant_${stem}_h20, ${reference}},\n")
+    set(entry "\"${family}\", \"${variant}\"")
+    if(again MATCHES "emulate")
+      compile_again(h20 "#define RIDGE_EMULATE_H20" RIDGE_EMULATED_KERNELS)
+      string(APPEND emulated_rows "    {${entry}, \"generated/h20/${relative}\", &ridge_family_${family}, &ridge_variant_${stem}_h20, ${reference}},\n")
       math(EXPR emulated_count "${emulated_count} + 1")
+    endif()
+    if(again MATCHES "trace")
+      compile_again(trace "#define RIDGE_TRACE ridge_trace_${stem}" RIDGE_TRACED_KERNELS)
+      string(APPEND declarations "extern const struct ridge_trace ridge_trace_${stem};\n")
+      string(APPEND traced_rows "    {{${entry}, \"generated/trace/${relative}\", &ridge_family_${family}, &ridge_variant_${stem}_trace, ${reference}}, &ridge_trace_${stem}},\n")
+      math(EXPR traced_count "${traced_count} + 1")
     endif()
   endif()
 endforeach()
@@ -112,6 +127,11 @@ const struct ridge_entry ridge_emulated_entries[] = {
 };
 const int ridge_emulated_entry_count = @emulated_count@;
 
+const struct ridge_traced_entry ridge_traced_entries[] = {
+@traced_rows@    {{0}, 0},
+};
+const int ridge_traced_entry_count = @traced_count@;
+
 const struct ridge_entry ridge_left_out_entries[] = {
 @left_out@    {0},
 };
@@ -122,8 +142,9 @@ if(RIDGE_WITH_CUDA)
   add_library(kernels_hopper STATIC ${RIDGE_HOPPER_KERNELS} cmake/empty.cu)
   add_library(kernels_portable STATIC ${RIDGE_PORTABLE_KERNELS} cmake/empty.cu)
   add_library(kernels_h20 STATIC ${RIDGE_EMULATED_KERNELS} cmake/empty.cu)
+  add_library(kernels_trace STATIC ${RIDGE_TRACED_KERNELS} cmake/empty.cu)
   set_target_properties(kernels_portable PROPERTIES CUDA_ARCHITECTURES "80-virtual;${CMAKE_CUDA_ARCHITECTURES}")
-  foreach(library kernels_hopper kernels_portable kernels_h20)
+  foreach(library kernels_hopper kernels_portable kernels_h20 kernels_trace)
     set_target_properties(${library} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF
       CUDA_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/scripts/ptxas_scan;$<$<BOOL:${CCACHE}>:${CCACHE}>")
     target_compile_options(${library} PRIVATE -std=c++20 -lineinfo -Xptxas=-v,-warn-spills --expt-relaxed-constexpr)

@@ -18,8 +18,4 @@ bool bound_chart_wanted(const struct report_family *family);
 int bound_chart_draw(const struct report *report, const char *dir, char *note, size_t note_bytes,
                      struct ridge_error *err);
 
-/* First of $RIDGE_PYTHON, python3 on the path, /usr/bin/python3 and python3.14 down to python3.9 that imports
- * matplotlib; NULL if none does. */
-const char *python_with_matplotlib(void);
-
 #endif

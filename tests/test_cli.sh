@@ -24,7 +24,7 @@ expect 2 "unknown command 'benhc'" benhc
 expect 2 "option '--load' before a command" --load x.so bench
 expect 0 'Exit codes' --help
 expect 0 'interrupted' --help
-for command in list doctor bench check tune profile ceilings roofline report emulation compare kv-cache; do
+for command in list doctor bench check tune profile trace ceilings roofline report emulation compare kv-cache; do
   expect 0 'Usage: ridge' $command --help
   expect 2 'unrecognized option' $command --no-such-option
   lines=$("$RIDGE" $command --help | wc -l)
@@ -66,6 +66,8 @@ done
   expect 2 'power' bench $gemm --power nuclear
   expect 2 'fill' bench $gemm --fill tens
   expect 2 'z' bench $gemm --shape m=8,n=8,k=8 --cache z=hot
+  expect 2 'which VARIANT' trace
+  expect 2 "'gemm_f32_h01_naive' is not compiled with stamps; these are: " trace gemm_f32_h01_naive
 }
 [ -e "$folder/bad.jsonl" ] && ! [ -s "$folder/bad.jsonl" ] && rm "$folder/bad.jsonl"
 [ -e "$folder/bad.jsonl" ] && { echo 'FAIL: a refused run wrote a record'; failed=1; }

@@ -3,6 +3,7 @@
 
 #include "kernels/mla_decode/mla_decode_launch.cuh"
 #include "kernels/mla_decode/mla_decode_seesaw.cuh"
+#include "kernels/support/trace.cuh"
 
 static int setup(struct ridge_call *call, void **state)
 {

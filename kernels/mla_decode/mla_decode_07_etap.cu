@@ -2,6 +2,7 @@
 #include "kernels/ptx/emulate.cuh"
 
 #include "kernels/mla_decode/mla_decode_etap.cuh"
+#include "kernels/support/trace.cuh"
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_07_etap = {
     .idea = "transposed products for few rows, S^T = K q^T and O^T = V^T P^T; plans: keys of a block, warps",

@@ -54,10 +54,13 @@ static __device__ __forceinline__ void etap_probabilities(const mla_problem &pro
                                                           float (&sum)[heads / 4], float (&factor)[heads / 4])
 {
     float score[slots][heads / 2];
+    trace_begin(trace_scores);
 #pragma unroll
     for (int slot = 0; slot < slots; slot++)
         mla_transposed_scores<heads>(score[slot], base, block.slot + slot, block.parity >> (block.slot + slot) & 1);
     wgmma_wait<0>();
+    trace_end(trace_scores);
+    trace_begin(trace_softmax);
 #pragma unroll
     for (int slot = 0; slot < slots; slot++) {
         const int key = block.key + slot * mla_block_keys;
@@ -71,12 +74,14 @@ static __device__ __forceinline__ void etap_probabilities(const mla_problem &pro
     for (int slot = 0; slot < slots; slot++)
         mla_transposed_store_p<heads>(score[slot], etap_p<heads>(base, block, slot));
     etap_announce<heads>(base, 0, block.turn, factor);
+    trace_end(trace_softmax);
 }
 
 template <int heads, int slots, int tiles>
 static __device__ __forceinline__ void etap_values(float (&out)[tiles][heads / 2], uint32_t base,
                                                    const etap_block &block, int warpgroup)
 {
+    trace_begin(trace_values);
 #pragma unroll
     for (int slot = 0; slot < slots; slot++)
         mla_transposed_values<heads>(out,
@@ -86,6 +91,7 @@ static __device__ __forceinline__ void etap_values(float (&out)[tiles][heads / 2
 #pragma unroll
     for (int tile = 0; tile < tiles; tile++)
         wgmma_settle(out[tile]);
+    trace_end(trace_values);
 #pragma unroll
     for (int slot = 0; slot < slots; slot++)
         mla_release(base + mla_transposed<heads>::empty + (block.slot + slot) * 8);
@@ -113,7 +119,9 @@ static __device__ __forceinline__ void etap_consume(const mla_tile_arguments &ar
             block.slot = slots == 1 ? index - piece.first & 1 : 0;
             if (warpgroup == 0)
                 etap_probabilities<heads, slots>(arguments.problem, base, piece.length, block, max, sum, factor);
+            trace_begin(trace_exchange);
             named_sync(2, warpgroups * 128);
+            trace_end(trace_exchange);
             if (warpgroup > 0)
                 etap_listen<heads>(base, 0, block.turn, factor);
             mla_transposed_scale<heads>(out, factor);
@@ -147,6 +155,7 @@ static __global__ void __launch_bounds__(warpgroups * 128 + 32, 1)
     if (threadIdx.x == 0)
         mla_transposed_init<heads>(base, 4 * warpgroups, 4);
     emulate_begin();
+    trace_open();
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

@@ -4,6 +4,7 @@
 #define RIDGE_MLA_DECODE_PIECES_CUH
 
 #include "kernels/mla_decode/mla_decode_tile.cuh"
+#include "kernels/support/trace.cuh"
 
 /* The part's share: as the table has it, or by the lengths. A whole warp calls. */
 static __device__ __forceinline__ mla_range mla_share_of(const mla_tile_arguments &arguments)
@@ -54,7 +55,9 @@ static __device__ __forceinline__ void mla_scores_of_tiles(float (&score)[32], c
 {
 #pragma unroll
     for (int tile = first; tile < last; tile++) {
+        trace_begin(trace_keys);
         mbarrier_wait(shared.full(block, tile), parity);
+        trace_end(trace_keys);
         wgmma_fence();
         mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
                           tile > first ? 1 : keep);

@@ -35,6 +35,7 @@ template <typename function>
 static __device__ __forceinline__ void mla_scores(float (&score)[32], const mla_shared &shared, int block,
                                                   uint32_t parity, const function &queued)
 {
+    trace_begin(trace_scores);
     if (block == 0) {
         mla_scores_of_tiles(score, shared, 0, parity, 0, 9, 0);
     } else {
@@ -46,6 +47,7 @@ static __device__ __forceinline__ void mla_scores(float (&score)[32], const mla_
     queued();
     wgmma_wait<0>();
     wgmma_settle(score);
+    trace_end(trace_scores);
 }
 
 /* Warpgroup 0, columns 0 .. 255. */
@@ -59,6 +61,7 @@ static __device__ __forceinline__ void mla_pair_left(const mla_shared &shared, c
         if (staggered && pair.two)
             named_arrive(7, 256);
     });
+    trace_begin(trace_softmax);
     if (mla_valid_keys(pair, 0) < mla_block_keys)
         mla_clear_values(shared.keys(0), mla_valid_keys(pair, 0));
     named_sync(6, 128);
@@ -72,13 +75,17 @@ static __device__ __forceinline__ void mla_pair_left(const mla_shared &shared, c
     mla_exponentiate(score, rows.max, rows.sum);
     mla_round(p, score);
     mla_scale_rows(out, factor);
+    trace_end(trace_softmax);
+    trace_begin(trace_values);
     wgmma_fence();
     mla_add_values(out, p, shared.keys(0), 0);
     wgmma_commit();
 
     if (pair.two) {
         old[0] = rows.max[0], old[1] = rows.max[1];
+        trace_begin(trace_exchange);
         named_sync(2, 256);
+        trace_end(trace_exchange);
         mla_announced(shared, 1, rows.max);
         mla_factors(factor, old, rows.max);
 #pragma unroll
@@ -93,14 +100,17 @@ static __device__ __forceinline__ void mla_pair_left(const mla_shared &shared, c
     named_arrive(3, 256);
     wgmma_wait<0>();
     wgmma_settle(out);
+    trace_end(trace_values);
     mla_release(shared.empty(0, 0));
     if (pair.two) {
         mla_scale_rows(out, factor);
+        trace_begin(trace_values);
         wgmma_fence();
         mla_add_values(out, shared.keys(1) + 8 * mla_tile_bytes, shared.keys(1), 0);
         wgmma_commit();
         wgmma_wait<0>();
         wgmma_settle(out);
+        trace_end(trace_values);
         mla_release(shared.empty(1, 0));
     }
 }
@@ -121,7 +131,10 @@ static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, 
         named_sync(4, 128);
         mla_mask(score, rows.visible, pair.key + mla_block_keys);
     }
+    trace_begin(trace_exchange);
     named_sync(1, 256);
+    trace_end(trace_exchange);
+    trace_begin(trace_softmax);
     mla_announced(shared, 0, rows.max);
     if (pair.two)
         mla_raise(rows.max, score);
@@ -136,12 +149,16 @@ static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, 
         named_arrive(2, 256);
     }
     mla_scale_rows(out, factor);
+    trace_end(trace_softmax);
+    trace_begin(trace_values);
     if (pair.two) {
         wgmma_fence();
         mla_add_values(out, p, shared.keys(1), 1);
         wgmma_commit();
     }
+    trace_begin(trace_exchange);
     named_sync(3, 256);
+    trace_end(trace_exchange);
     wgmma_fence();
     mla_add_values(out, shared.keys(0) + 8 * mla_tile_bytes, shared.keys(0), 1);
     wgmma_commit();
@@ -151,6 +168,7 @@ static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, 
     }
     wgmma_wait<0>();
     wgmma_settle(out);
+    trace_end(trace_values);
     mla_release(shared.empty(0, 1));
 }
 
@@ -235,6 +253,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     if (threadIdx.x == 0)
         mla_init_barriers(shared);
     emulate_begin();
+    trace_open();
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Clock stamps inside a kernel. A variant whose file includes this one is compiled once more with RIDGE_TRACE, the name
+ * of its struct ridge_trace, for `ridge trace`. Its kernel calls trace_open() before a __syncthreads() of all threads,
+ * and whole warps call trace_begin() and trace_end(); the first thread of each warpgroup stamps. In the ordinary build
+ * nothing of it is left.
+ */
+#ifndef RIDGE_SUPPORT_TRACE_CUH
+#define RIDGE_SUPPORT_TRACE_CUH
+
+#include "kernels/support/trace.h"
+
+#ifndef RIDGE_TRACE
+
+static __device__ __forceinline__ void trace_open() {}
+
+static __device__ __forceinline__ void trace_begin(enum trace_phase) {}
+
+static __device__ __forceinline__ void trace_end(enum trace_phase) {}
+
+#else
+
+#include "kernels/ptx/clock.cuh"
+
+static __device__ trace_event trace_log[TRACE_CTAS * TRACE_LANES][TRACE_EVENTS];
+static __shared__ uint32_t trace_next[TRACE_LANES];
+
+static __device__ __forceinline__ uint32_t trace_cta()
+{
+    return blockIdx.x + gridDim.x * blockIdx.y;
+}
+
+static __device__ __forceinline__ void trace_open()
+{
+    if (threadIdx.x < TRACE_LANES) {
+        trace_next[threadIdx.x] = 0;
+        if (trace_cta() < TRACE_CTAS)
+            trace_log[trace_cta() * TRACE_LANES + threadIdx.x][0] = {};
+    }
+}
+
+/* A launch writes over the stamps of the one before it, so each stamp also ends the list. */
+static __device__ __forceinline__ void trace_stamp(enum trace_phase phase, uint16_t edge)
+{
+    const uint32_t lane = threadIdx.x / 128;
+    if (threadIdx.x % 128 == 0 && lane < TRACE_LANES && trace_cta() < TRACE_CTAS) {
+        trace_event *log = trace_log[trace_cta() * TRACE_LANES + lane];
+        const uint32_t next = trace_next[lane];
+        if (next + 1 < TRACE_EVENTS) {
+            log[next + 1] = {};
+            log[next] = {(uint32_t)clock_cycles(), (uint16_t)phase, edge};
+            trace_next[lane] = next + 1;
+        }
+    }
+    __syncwarp();
+}
+
+static __device__ __forceinline__ void trace_begin(enum trace_phase phase)
+{
+    trace_stamp(phase, 1);
+}
+
+static __device__ __forceinline__ void trace_end(enum trace_phase phase)
+{
+    trace_stamp(phase, 2);
+}
+
+static int trace_read(trace_lane *lanes)
+{
+    return cudaMemcpyFromSymbol(lanes, trace_log, sizeof trace_log);
+}
+
+extern "C" const struct ridge_trace RIDGE_TRACE;
+const struct ridge_trace RIDGE_TRACE = {trace_read};
+
+#endif
+
+#endif
