@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
 COLOURS = {"keys": "#BBBBBB", "scores": "#0072B2", "softmax": "#E69F00", "exchange": "#CC79A7", "values": "#D55E00"}
-LABELS = {"keys": "waits for keys", "scores": "products: scores", "softmax": "softmax",
+LABELS = {"keys": "waits for the first keys", "scores": "products: scores", "softmax": "softmax",
           "exchange": "waits for the other warpgroup", "values": "products: values"}
 
 
@@ -53,7 +53,7 @@ def main():
     axis.set_title(f"{about['variant']}, {about['shape']}, {about['device']}: products queued {about['queued']:.0%} of the "
                    f"time, {about['covered_softmax']:.0%} of the softmax under them", fontsize=8.5, loc="left")
     axis.legend(handles=[Patch(color=COLOURS[name], label=LABELS[name]) for name in COLOURS], ncol=5, fontsize=7,
-                loc="upper center", bbox_to_anchor=(0.5, -0.32), frameon=False)
+                loc="upper center", bbox_to_anchor=(0.5, -0.2), frameon=False)
     stem = os.path.splitext(os.path.abspath(sys.argv[1]))[0]
     figure.savefig(stem + ".png", dpi=120)
     figure.savefig(stem + ".svg", metadata={"Date": None})

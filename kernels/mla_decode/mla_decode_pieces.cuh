@@ -55,9 +55,11 @@ static __device__ __forceinline__ void mla_scores_of_tiles(float (&score)[32], c
 {
 #pragma unroll
     for (int tile = first; tile < last; tile++) {
-        trace_begin(trace_keys);
+        if (tile == first)
+            trace_begin(trace_keys);
         mbarrier_wait(shared.full(block, tile), parity);
-        trace_end(trace_keys);
+        if (tile == first)
+            trace_end(trace_keys);
         wgmma_fence();
         mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
                           tile > first ? 1 : keep);

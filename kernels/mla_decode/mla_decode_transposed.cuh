@@ -85,9 +85,11 @@ static __device__ __forceinline__ void mla_transposed_scores(float (&score)[head
     const uint32_t keys = base + slot * mla_block_bytes;
 #pragma unroll
     for (int tile = 0; tile < mla_tiles; tile++) {
-        trace_begin(trace_keys);
+        if (tile == 0)
+            trace_begin(trace_keys);
         mbarrier_wait(base + memory::full + (slot * mla_tiles + tile) * 8, parity);
-        trace_end(trace_keys);
+        if (tile == 0)
+            trace_end(trace_keys);
         wgmma_fence();
         const uint64_t a = wgmma_descriptor_128(keys + tile * mla_tile_bytes);
         const uint64_t b = wgmma_descriptor_128(base + memory::q + tile * memory::q_tile_bytes);

@@ -32,25 +32,21 @@ static __device__ __forceinline__ uint32_t trace_cta()
 
 static __device__ __forceinline__ void trace_open()
 {
-    if (threadIdx.x < TRACE_LANES) {
+    if (threadIdx.x < TRACE_LANES)
         trace_next[threadIdx.x] = 0;
-        if (trace_cta() < TRACE_CTAS)
-            trace_log[trace_cta() * TRACE_LANES + threadIdx.x][0] = {};
-    }
+    if (trace_cta() < TRACE_CTAS)
+        for (int i = threadIdx.x; i < TRACE_LANES * TRACE_EVENTS; i += blockDim.x)
+            trace_log[trace_cta() * TRACE_LANES + i / TRACE_EVENTS][i % TRACE_EVENTS] = {};
 }
 
-/* A launch writes over the stamps of the one before it, so each stamp also ends the list. */
 static __device__ __forceinline__ void trace_stamp(enum trace_phase phase, uint16_t edge)
 {
     const uint32_t lane = threadIdx.x / 128;
     if (threadIdx.x % 128 == 0 && lane < TRACE_LANES && trace_cta() < TRACE_CTAS) {
-        trace_event *log = trace_log[trace_cta() * TRACE_LANES + lane];
         const uint32_t next = trace_next[lane];
-        if (next + 1 < TRACE_EVENTS) {
-            log[next + 1] = {};
-            log[next] = {(uint32_t)clock_cycles(), (uint16_t)phase, edge};
-            trace_next[lane] = next + 1;
-        }
+        trace_next[lane] = next + 1;
+        if (next < TRACE_EVENTS)
+            trace_log[trace_cta() * TRACE_LANES + lane][next] = {(uint32_t)clock_cycles(), (uint16_t)phase, edge};
     }
     __syncwarp();
 }

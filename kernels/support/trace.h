@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define TRACE_PHASES(X)                                                                        \
-    X(keys)     /* waits for keys from memory */                                               \
+    X(keys)     /* waits for the first keys of a block */                                        \
     X(scores)   /* products of queries and keys: queued until they are there */                \
     X(softmax)  /* maxima, exponentials, sums, rescaling, rounding */                          \
     X(exchange) /* waits for another warpgroup */                                              \
@@ -28,7 +28,7 @@ enum {
 struct trace_event {
     uint32_t clock; /* low half of the SM's cycle counter */
     uint16_t phase;
-    uint16_t edge; /* 1 begin, 2 end, 0 behind the last event */
+    uint16_t edge; /* 1 begin, 2 end, 0 behind the last stamp */
 };
 
 /* Of one lane of one CTA, in the order of time. */
