@@ -40,7 +40,7 @@ static int print_calibration(const struct record_list *list, const struct emulat
         cell(&grid, format_si(specified, ceiling_info[field].unit));
         cell(&grid, format_digits(rate / specified, 3));
         cell(&grid, mhz > 0 ? text_of("%.0f MHz", mhz) : text_of("-"));
-        grid_cell(&grid, emulation_counts(record) ? "" : "slower than there without any throttle");
+        grid_cell(&grid, emulation_counts(record) ? "" : "does not count: no emulated kernel uses it");
     }
     printf("%s as emulated, against its specification\n", emulation->spec.name);
     int status = grid_print(&grid, stdout, err);

@@ -32,7 +32,7 @@ int emulation_ceiling(const struct emulation *emulation, const json_t *record, d
 
 bool emulation_counts(const json_t *record)
 {
-    return !(record_number(record, "shape.params.n") <= 8);
+    return !(record_number(record, "shape.params.n") < (record_is(record, "variant.label", "02_rs") ? 64 : 16));
 }
 
 static void calibrate(struct emulation *emulation, const json_t *record)

@@ -27,8 +27,8 @@ int emulation_of(const struct record_list *list, struct emulation *emulation, st
 /* The calibrated ceiling that a record measures: its field, rate and specified rate; -1 if it measures none. */
 int emulation_ceiling(const struct emulation *emulation, const json_t *record, double *rate, double *specified);
 
-/* Whether the record counts among the factors: instructions of n = 8 are slower here than there even alone, and no
- * emulated kernel uses them. */
+/* Whether the record counts among the factors, as instructions that emulated kernels use do: A from shared memory with
+ * n = 16 and up, A in registers with n = 64 and up. */
 bool emulation_counts(const json_t *record);
 
 /* What a throttled time of 1 would be on the device: 1, and the factors of the resources that explain the time. */

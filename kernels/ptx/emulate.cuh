@@ -63,7 +63,7 @@ static __device__ __forceinline__ wgmma_slice emulate_advance(uint64_t descripto
 /* Extra instructions for every four. */
 static __device__ __forceinline__ constexpr int emulate_quarters(int n, bool a_in_registers)
 {
-    return n <= 8 ? 0 : n <= 16 ? (a_in_registers ? 3 : 2) : n <= 32 ? (a_in_registers ? 7 : 6) : 11;
+    return n <= 8 ? 0 : n <= 16 ? (a_in_registers ? 4 : 2) : n <= 32 ? (a_in_registers ? 7 : 6) : 11;
 }
 
 static __device__ __forceinline__ constexpr int emulate_extras(int quarters, int slice)
