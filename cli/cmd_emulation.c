@@ -21,8 +21,7 @@ static void cell(struct grid *grid, struct text text)
     grid_cell(grid, text.s);
 }
 
-static int print_calibration(const struct record_list *list, const struct emulation *emulation,
-                             struct ridge_error *err)
+static int print_calibration(const struct record_list *list, const struct emulation *emulation, struct ridge_error *err)
 {
     struct grid grid = {.columns = 0};
     static const char *const title[] = {"ceiling", "shape", "throttled", "specified", "ratio", "SM clock", "note"};
@@ -66,8 +65,9 @@ static const json_t *unthrottled(const struct record_list *list, const json_t *l
 {
     const json_t *found = NULL;
     for (size_t i = 0; i < list->count; i++)
-        if (record_is(list->record[i], "mode.emulate.requested", "none") && same(like, list->record[i], "variant.name") &&
-            same(like, list->record[i], "shape.name") && time_of(list->record[i]) > 0)
+        if (record_is(list->record[i], "mode.emulate.requested", "none") &&
+            same(like, list->record[i], "variant.name") && same(like, list->record[i], "shape.name") &&
+            time_of(list->record[i]) > 0)
             found = list->record[i];
     return found;
 }
@@ -118,8 +118,8 @@ static void print_kernel(struct grid *grid, const struct record_list *list, cons
 static int print_kernels(const struct record_list *list, const struct emulation *emulation, struct ridge_error *err)
 {
     struct grid grid = {.columns = 0};
-    static const char *const title[] = {"variant", "shape",        "unthrottled", "throttled", "there, from", "to",
-                                        "over the fastest", "from", "to",         "unthrottled"};
+    static const char *const title[] = {"variant",          "shape", "unthrottled", "throttled",  "there, from", "to",
+                                        "over the fastest", "from",  "to",          "unthrottled"};
     for (size_t i = 0; i < sizeof title / sizeof *title; i++)
         grid_column(&grid, title[i], i >= 2);
     for (size_t i = 0; i < list->count; i++)
@@ -139,7 +139,8 @@ int cmd_emulation(int argc, char **argv, struct ridge_error *err)
         parse,
         "RECORDS...",
         "Prints how near --emulate comes to the device it stands for, and what emulated times say of it.\v"
-        "RECORDS are files of JSON lines; ridge bench --emulate h20 --family 'ceiling_*' calibrates. A ratio above 1 is "
+        "RECORDS are files of JSON lines; ridge bench --emulate h20 --family 'ceiling_*' calibrates. A ratio above 1 "
+        "is "
         "a throttle that is too weak: times that this resource paces would be longer there by so much. The interval "
         "spans 1 and the ratios of the resources that explain a third of the time or more.",
         NULL,

@@ -116,8 +116,8 @@ static int emulate(struct session *s, struct ridge_error *err)
         return RIDGE_OK;
     if (device->kind != RIDGE_CUDA || device->cc != 90 || device->sms < H20_SMS)
         return ridge_fail(err, RIDGE_ENVIRONMENT,
-                          "--emulate=h20: needs a GPU of compute capability 9.0 with at least %d SMs, this is %s", H20_SMS,
-                          s->info.name);
+                          "--emulate=h20: needs a GPU of compute capability 9.0 with at least %d SMs, this is %s",
+                          H20_SMS, s->info.name);
     s->info.idle_sms = device->sms - H20_SMS;
     device->sms = H20_SMS;
     registry_emulate(&s->registry);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What records of a throttled device (mode.emulate) say of the device that it stands for. The ceiling_* families among
- * them calibrate: the throttled rate over the specified one is the factor by which a time that this resource paces would
- * be longer on the real device. A time that several resources could pace is an interval.
+ * them calibrate: the throttled rate over the specified one is the factor by which a time that this resource paces
+ * would be longer on the real device. A time that several resources could pace is an interval.
  */
 #ifndef RIDGE_EMULATION_H
 #define RIDGE_EMULATION_H

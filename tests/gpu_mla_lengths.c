@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPU variants of mla_decode on lengths that the table does not cover and on pages that the cache does not have: a length
- * outside [0, s_k] counts as the nearest end, and a bad page reads as zeros, so both give the result of the data that
- * this says, bit by bit. The cache off 16 bytes is refused. */
+/* GPU variants of mla_decode on lengths that the table does not cover and on pages that the cache does not have: a
+ * length outside [0, s_k] counts as the nearest end, and a bad page reads as zeros, so both give the result of the data
+ * that this says, bit by bit. The cache off 16 bytes is refused. */
 #include "tests/family_case.h"
 #include "tests/gpu_records.h"
 
@@ -125,7 +125,8 @@ static void try_variant(const struct ridge_entry *entry, const struct ridge_devi
         .dim = dim, .buffer = r.device, .device = device, .error = r.error, .error_bytes = sizeof r.error};
     const size_t bytes = entry->variant->workspace_bytes ? entry->variant->workspace_bytes(dim, device) : 0;
     must(cudaMalloc(&r.call.workspace, bytes + 1), "workspace");
-    must_agree(&r, entry, "lengths outside the table are not those of its nearest end", lengths_outside, lengths_nearest);
+    must_agree(&r, entry, "lengths outside the table are not those of its nearest end", lengths_outside,
+               lengths_nearest);
     must_agree(&r, entry, "pages beyond and below the cache differ", page_outside, page_below);
     if (entry->variant->min_cc >= 90 && entry->variant->setup)
         refuse_misaligned(&r, entry);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --emulate without a GPU: which variants have a second compilation, what records of one say, what follows from them. */
+/* --emulate without a GPU: which variants have a second compilation, what records of one say, what follows from them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,10 +73,10 @@ static void the_record_says_so(void **state)
 /* A ceiling or kernel of the given work and time, in seconds. */
 static json_t *emulated(const char *family, const char *shape, int n, double flop, double bytes, double time)
 {
-    json_t *record = json_pack("{s{ss} s{s{ss} s{ss}} ss s{ss} s{ss s{si}} s{s{sf sf}} s{sf}}", "variant", "family", family,
-                               "mode", "emulate", "requested", "h20", "fill", "requested", "random", "status", "ok",
-                               "check", "status", "ok", "shape", "name", shape, "params", "n", n, "work", "useful",
-                               "flop_bf16", flop, "bytes_hbm_read", bytes, "time", "median_ns", time * 1e9);
+    json_t *record = json_pack("{s{ss} s{s{ss} s{ss}} ss s{ss} s{ss s{si}} s{s{sf sf}} s{sf}}", "variant", "family",
+                               family, "mode", "emulate", "requested", "h20", "fill", "requested", "random", "status",
+                               "ok", "check", "status", "ok", "shape", "name", shape, "params", "n", n, "work",
+                               "useful", "flop_bf16", flop, "bytes_hbm_read", bytes, "time", "median_ns", time * 1e9);
     assert_non_null(record);
     return record;
 }
@@ -84,14 +85,14 @@ static void factors_and_intervals(void **state)
 {
     (void)state;
     json_t *record[] = {
-        emulated("ceiling_wgmma_bf16", "n8", 8, 120e12, 0, 1),   /* cannot be matched, does not count */
+        emulated("ceiling_wgmma_bf16", "n8", 8, 120e12, 0, 1),     /* cannot be matched, does not count */
         emulated("ceiling_wgmma_bf16", "n16", 16, 155.4e12, 0, 1), /* 1.05 of 148 */
         emulated("ceiling_wgmma_bf16", "n64", 64, 140.6e12, 0, 1), /* 0.95 */
         emulated("ceiling_hbm_read", "a", 64, 0, 4.2e12, 1),
-        emulated("ceiling_hbm_read", "b", 64, 0, 4.4e12, 1), /* the best is the roof: 1.1 of 4 TB/s */
-        emulated("mla_decode", "c", 64, 148e12, 1e12, 1.25),  /* tensor 0.8 of the time, memory 0.2 */
+        emulated("ceiling_hbm_read", "b", 64, 0, 4.4e12, 1),   /* the best is the roof: 1.1 of 4 TB/s */
+        emulated("mla_decode", "c", 64, 148e12, 1e12, 1.25),   /* tensor 0.8 of the time, memory 0.2 */
         emulated("mla_decode", "d", 64, 148e12, 3.2e12, 1.25), /* both */
-        emulated("mla_decode", "e", 64, 1e12, 1e9, 1.25),     /* neither */
+        emulated("mla_decode", "e", 64, 1e12, 1e9, 1.25),      /* neither */
     };
     const struct record_list list = {.record = record, .count = sizeof record / sizeof *record};
     struct emulation emulation;
@@ -117,7 +118,8 @@ static void factors_and_intervals(void **state)
 static void records_must_be_emulated_and_of_one_device(void **state)
 {
     (void)state;
-    json_t *record[] = {emulated("ceiling_hbm_read", "a", 64, 0, 4e12, 1), emulated("ceiling_hbm_read", "a", 64, 0, 4e12, 1)};
+    json_t *record[] = {emulated("ceiling_hbm_read", "a", 64, 0, 4e12, 1),
+                        emulated("ceiling_hbm_read", "a", 64, 0, 4e12, 1)};
     struct record_list list = {.record = record, .count = 2};
     struct emulation emulation;
     struct ridge_error err = {""};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mla_decode and its variants refuse, and in which words. None of it needs a GPU; lengths and pages are data, which
- * host variants refuse (test_mla_decode.c) and GPU variants take as the nearest end (gpu_mla_lengths.c). */
+/* What mla_decode and its variants refuse, and in which words. None of it needs a GPU; lengths and pages are data,
+ * which host variants refuse (test_mla_decode.c) and GPU variants take as the nearest end (gpu_mla_lengths.c). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,10 +24,14 @@ static void sizes_outside_the_axes(void **state)
         int64_t dim[5];
         const char *says;
     } bad[] = {
-        {{1, 0, 64, 16, 64}, "s_q=0: s_q must be in"},     {{1, -1, 64, 16, 64}, "s_q=-1: s_q must be in"},
-        {{0, 1, 64, 16, 64}, "b=0: b must be in"},         {{65537, 1, 64, 16, 64}, "b=65537: b must be in"},
-        {{1, 1, 0, 16, 64}, "s_k=0: s_k must be in"},      {{1, 1, 64, 0, 64}, "h=0: h must be in"},
-        {{1, 1, 64, 1025, 64}, "h=1025: h must be in"},    {{1, 1, 64, 16, 0}, "page_size=0: page_size must be in"},
+        {{1, 0, 64, 16, 64}, "s_q=0: s_q must be in"},
+        {{1, -1, 64, 16, 64}, "s_q=-1: s_q must be in"},
+        {{0, 1, 64, 16, 64}, "b=0: b must be in"},
+        {{65537, 1, 64, 16, 64}, "b=65537: b must be in"},
+        {{1, 1, 0, 16, 64}, "s_k=0: s_k must be in"},
+        {{1, 1, 64, 0, 64}, "h=0: h must be in"},
+        {{1, 1, 64, 1025, 64}, "h=1025: h must be in"},
+        {{1, 1, 64, 16, 0}, "page_size=0: page_size must be in"},
         {{1, 1, 64, 16, 1025}, "page_size=1025: page_size must be in"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -3,8 +3,8 @@
 #include "kernels/mla_decode/mla_decode_seesaw.cuh"
 #include "kernels/mla_metadata/mla_metadata_scan.cuh"
 
-/* Made anew in each launch, or once in setup: then lengths must stay, and whoever changes them reads the error word, the
- * first of the workspace: 0, or 1 + a request whose length is another than the table was made for. */
+/* Made anew in each launch, or once in setup: then lengths must stay, and whoever changes them reads the error word,
+ * the first of the workspace: 0, or 1 + a request whose length is another than the table was made for. */
 static const char *const table_plans[] = {"each-launch", "once"};
 
 static constexpr size_t table_bytes = 256 + 4 * metadata_requests + sizeof(mla_range) * 1024;
@@ -23,8 +23,8 @@ static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *dev
 static int make_table(const struct ridge_call *call, const mla_tile_arguments &arguments)
 {
     const mla_split &split = arguments.split;
-    mla_metadata_scan<<<1, metadata_threads, 0, ridge_stream(call)>>>(
-        arguments.problem, split.parts, (mla_range *)split.table, (int *)split.made_for);
+    mla_metadata_scan<<<1, metadata_threads, 0, ridge_stream(call)>>>(arguments.problem, split.parts,
+                                                                      (mla_range *)split.table, (int *)split.made_for);
     return RIDGE_LAUNCHED(call);
 }
 

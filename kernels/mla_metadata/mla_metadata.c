@@ -15,14 +15,14 @@ static double count_range(const int64_t *dim)
 }
 
 static const struct ridge_shape shapes[] = {
-    {"b1", RIDGE_FULL, RIDGE_CUDA, {1, 131072, 132}},          {"b32", RIDGE_FULL, RIDGE_CUDA, {32, 65536, 132}},
-    {"b128", RIDGE_STANDARD, RIDGE_CUDA, {128, 4096, 132}},    {"b512", RIDGE_FULL, RIDGE_CUDA, {512, 4096, 132}},
-    {"b512-66", RIDGE_FULL, RIDGE_CUDA, {512, 4096, 66}},      {"b128", RIDGE_STANDARD, RIDGE_HOST, {128, 4096, 132}},
+    {"b1", RIDGE_FULL, RIDGE_CUDA, {1, 131072, 132}},       {"b32", RIDGE_FULL, RIDGE_CUDA, {32, 65536, 132}},
+    {"b128", RIDGE_STANDARD, RIDGE_CUDA, {128, 4096, 132}}, {"b512", RIDGE_FULL, RIDGE_CUDA, {512, 4096, 132}},
+    {"b512-66", RIDGE_FULL, RIDGE_CUDA, {512, 4096, 66}},   {"b128", RIDGE_STANDARD, RIDGE_HOST, {128, 4096, 132}},
 };
 
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
-    {1, 1, 1},        {1, 131072, 132}, {3, 100, 7},     {31, 4096, 132},    {32, 4096, 78},
-    {33, 64, 132},    {128, 4096, 132}, {255, 512, 131}, {256, 524288, 132}, {257, 3, 132},
+    {1, 1, 1},        {1, 131072, 132}, {3, 100, 7},         {31, 4096, 132},    {32, 4096, 78},
+    {33, 64, 132},    {128, 4096, 132}, {255, 512, 131},     {256, 524288, 132}, {257, 3, 132},
     {512, 4096, 300}, {1000, 70, 1},    {2048, 524288, 132},
 };
 
@@ -82,8 +82,9 @@ static int64_t output_columns(const int64_t *dim)
 }
 
 const struct ridge_family ridge_family_mla_metadata = {
-    .problem = "length[b] I32 to range[parts,4] I32: the units of work [first, last) of a part of mla_decode, the request "
-               "where they begin and its first unit, and made_for[b] I32, the lengths that holds for",
+    .problem =
+        "length[b] I32 to range[parts,4] I32: the units of work [first, last) of a part of mla_decode, the request "
+        "where they begin and its first unit, and made_for[b] I32, the lengths that holds for",
     .axes = 3,
     .axis =
         {

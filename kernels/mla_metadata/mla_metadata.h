@@ -9,7 +9,7 @@
 enum { META_B, META_S_K, META_PARTS };
 enum { META_LENGTH, META_RANGE, META_MADE_FOR };
 enum {
-    META_FIRST,   /* the part's units, [first, last); none where first is not below last */
+    META_FIRST, /* the part's units, [first, last); none where first is not below last */
     META_LAST,
     META_REQUEST, /* where they begin; b if there are none */
     META_START,   /* unit where that request begins; 0 if there are none */

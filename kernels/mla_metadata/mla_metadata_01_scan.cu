@@ -4,9 +4,8 @@
 
 static int launch(const struct ridge_call *call)
 {
-    mla_metadata_scan<<<1, metadata_threads, 0, ridge_stream(call)>>>(metadata_problem(call), (int)call->dim[2],
-                                                                      (mla_range *)call->buffer[1],
-                                                                      (int *)call->buffer[2]);
+    mla_metadata_scan<<<1, metadata_threads, 0, ridge_stream(call)>>>(
+        metadata_problem(call), (int)call->dim[2], (mla_range *)call->buffer[1], (int *)call->buffer[2]);
     return RIDGE_LAUNCHED(call);
 }
 

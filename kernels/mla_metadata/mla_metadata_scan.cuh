@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table by one block: where each request begins on the line of units, then for each part the request it begins in. */
+/* The table by one block: where each request begins on the line of units, then for each part the request it begins in.
+ */
 #ifndef RIDGE_MLA_METADATA_SCAN_CUH
 #define RIDGE_MLA_METADATA_SCAN_CUH
 

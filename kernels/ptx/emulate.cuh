@@ -2,14 +2,15 @@
 /*
  * Tensor cores of an H20 on a faster Hopper. A variant whose file includes this one, first, is compiled a second time
  * with RIDGE_EMULATE_H20 for `--emulate h20`. Its kernel calls emulate_begin() before a __syncthreads() of all threads,
- * and functions between wgmma_descriptor_advance and an instruction take a wgmma_slice. In the ordinary build nothing of
- * it is left.
+ * and functions between wgmma_descriptor_advance and an instruction take a wgmma_slice. In the ordinary build nothing
+ * of it is left.
  *
  * In the second build a WGMMA is followed by others of its shape whose A is zero: D += 0 B is exact where B is finite,
- * and takes the tensor cores as long as any. An H20 needs 2 n clocks at 1853 MHz for m64nNk16 (1024 FLOP a clock and SM)
- * and for m64nNk32 of FP8. From ceiling_wgmma_* an instruction takes, at the 1790 MHz that the throttled chip holds,
- * n / 2 clocks from n = 64 on, 16 + n / 4 below it, where reading A from shared memory binds, and 13 to 18 there with A in
- * registers. The zeros are read from shared memory: from registers ptxas gives each instruction four of its own.
+ * and takes the tensor cores as long as any. An H20 needs 2 n clocks at 1853 MHz for m64nNk16 (1024 FLOP a clock and
+ * SM) and for m64nNk32 of FP8. From ceiling_wgmma_* an instruction takes, at the 1790 MHz that the throttled chip
+ * holds, n / 2 clocks from n = 64 on, 16 + n / 4 below it, where reading A from shared memory binds, and 13 to 18 there
+ * with A in registers. The zeros are read from shared memory: from registers ptxas gives each instruction four of its
+ * own.
  */
 #ifndef RIDGE_PTX_EMULATE_CUH
 #define RIDGE_PTX_EMULATE_CUH
@@ -20,9 +21,7 @@
 
 using wgmma_slice = uint64_t; /* a descriptor on its way from wgmma_descriptor_advance to an instruction */
 
-static __device__ __forceinline__ void emulate_begin()
-{
-}
+static __device__ __forceinline__ void emulate_begin() {}
 
 #else
 
@@ -76,8 +75,7 @@ static __device__ __forceinline__ constexpr int emulate_extras(int quarters, int
         instruction(d, (uint64_t)(shared_address(emulate_zeros) >> 4), b, 1)
 
 template <int major_a = 0, int major_b = 0, int count>
-static __device__ __forceinline__ void emulate_bf16_ss(float (&d)[count], wgmma_slice a, wgmma_slice b,
-                                                       int scale_d)
+static __device__ __forceinline__ void emulate_bf16_ss(float (&d)[count], wgmma_slice a, wgmma_slice b, int scale_d)
 {
     wgmma_bf16_ss<major_a, major_b>(d, a, b, scale_d);
     EMULATE_EXTRAS(false, (wgmma_bf16_ss<0, major_b>));
@@ -92,8 +90,7 @@ static __device__ __forceinline__ void emulate_bf16_rs(float (&d)[count], const 
 }
 
 template <int count>
-static __device__ __forceinline__ void emulate_e4m3_ss(float (&d)[count], wgmma_slice a, wgmma_slice b,
-                                                       int scale_d)
+static __device__ __forceinline__ void emulate_e4m3_ss(float (&d)[count], wgmma_slice a, wgmma_slice b, int scale_d)
 {
     wgmma_e4m3_ss(d, a, b, scale_d);
     EMULATE_EXTRAS(false, wgmma_e4m3_ss);
