@@ -22,31 +22,27 @@ static __device__ __forceinline__ void trace_end(enum trace_phase) {}
 
 #include "kernels/ptx/clock.cuh"
 
-static __device__ trace_event trace_log[TRACE_CTAS * TRACE_LANES][TRACE_EVENTS];
-static __shared__ uint32_t trace_next[TRACE_LANES];
-
-static __device__ __forceinline__ uint32_t trace_cta()
-{
-    return blockIdx.x + gridDim.x * blockIdx.y;
-}
+static __device__ trace_event trace_log[TRACE_CTAS * TRACE_LANES * TRACE_EVENTS];
+static __shared__ int trace_next[TRACE_LANES]; /* index into the log; below 0: no room */
 
 static __device__ __forceinline__ void trace_open()
 {
+    const int first = (blockIdx.x + gridDim.x * blockIdx.y) * TRACE_LANES * TRACE_EVENTS;
+    const bool traced = blockIdx.x + gridDim.x * blockIdx.y < TRACE_CTAS;
     if (threadIdx.x < TRACE_LANES)
-        trace_next[threadIdx.x] = 0;
-    if (trace_cta() < TRACE_CTAS)
-        for (int i = threadIdx.x; i < TRACE_LANES * TRACE_EVENTS; i += blockDim.x)
-            trace_log[trace_cta() * TRACE_LANES + i / TRACE_EVENTS][i % TRACE_EVENTS] = {};
+        trace_next[threadIdx.x] = traced ? first + (int)threadIdx.x * TRACE_EVENTS : -1;
+    for (int i = threadIdx.x; traced && i < TRACE_LANES * TRACE_EVENTS; i += blockDim.x)
+        trace_log[first + i] = {};
 }
 
 static __device__ __forceinline__ void trace_stamp(enum trace_phase phase, uint16_t edge)
 {
-    const uint32_t lane = threadIdx.x / 128;
-    if (threadIdx.x % 128 == 0 && lane < TRACE_LANES && trace_cta() < TRACE_CTAS) {
-        const uint32_t next = trace_next[lane];
-        trace_next[lane] = next + 1;
-        if (next < TRACE_EVENTS)
-            trace_log[trace_cta() * TRACE_LANES + lane][next] = {(uint32_t)clock_cycles(), (uint16_t)phase, edge};
+    if (threadIdx.x % 128 == 0) {
+        const int next = trace_next[threadIdx.x / 128];
+        if (next >= 0) {
+            trace_log[next] = {(uint32_t)clock_cycles(), (uint16_t)phase, edge};
+            trace_next[threadIdx.x / 128] = (next + 1) % TRACE_EVENTS ? next + 1 : -1;
+        }
     }
     __syncwarp();
 }
