@@ -60,15 +60,30 @@ static bool same(const json_t *a, const json_t *b, const char *path)
     return text && record_is(b, path, text);
 }
 
-/* The last record of the same variant and shape that ran unthrottled. */
+/* Both have the path with one value, or neither has it. */
+static bool alike(const json_t *a, const json_t *b, const char *path)
+{
+    return record_string(a, path) ? same(a, b, path) : !record_string(b, path);
+}
+
+static bool same_modes(const json_t *a, const json_t *b)
+{
+    return alike(a, b, "mode.cache.requested") && alike(a, b, "mode.cache.method") &&
+           alike(a, b, "mode.launch.requested") && alike(a, b, "mode.power.requested") &&
+           alike(a, b, "mode.fill.requested");
+}
+
+/* The last record of the same variant, shape and mode that ran unthrottled. */
 static const json_t *unthrottled(const struct record_list *list, const json_t *like)
 {
     const json_t *found = NULL;
-    for (size_t i = 0; i < list->count; i++)
-        if (record_is(list->record[i], "mode.emulate.requested", "none") &&
-            same(like, list->record[i], "variant.name") && same(like, list->record[i], "shape.name") &&
-            time_of(list->record[i]) > 0)
-            found = list->record[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const json_t *record = list->record[i];
+        if (record_is(record, "mode.emulate.requested", "none") && same(like, record, "variant.name") &&
+            same(like, record, "shape.name") && same_modes(like, record) &&
+            alike(like, record, "mode.plan.requested") && time_of(record) > 0)
+            found = record;
+    }
     return found;
 }
 
@@ -79,14 +94,16 @@ static bool is_kernel(const struct emulation *emulation, const json_t *record)
            family && strncmp(family, "ceiling_", 8) != 0 && time_of(record) > 0;
 }
 
-/* The fastest emulated record of the family and shape. */
+/* The fastest emulated record of the family, shape and mode. */
 static const json_t *fastest(const struct record_list *list, const struct emulation *emulation, const json_t *like)
 {
     const json_t *found = like;
-    for (size_t i = 0; i < list->count; i++)
-        if (is_kernel(emulation, list->record[i]) && same(like, list->record[i], "variant.family") &&
-            same(like, list->record[i], "shape.name") && time_of(list->record[i]) < time_of(found))
-            found = list->record[i];
+    for (size_t i = 0; i < list->count; i++) {
+        const json_t *record = list->record[i];
+        if (is_kernel(emulation, record) && same(like, record, "variant.family") && same(like, record, "shape.name") &&
+            same_modes(like, record) && time_of(record) < time_of(found))
+            found = record;
+    }
     return found;
 }
 
