@@ -37,17 +37,21 @@ static __device__ __forceinline__ void consume(const prefill_problem &problem, c
         if (warpgroup == 0) {
             float score[32];
             make_scores<tiles>(score, shared, at.block, at.parity);
+            named_sync(1, 128); /* all warps have their scores: the RoPE part may be overwritten */
+            prefill_mask(score, shared.is_key(at.block));
             prefill_softmax(score, shared, at.block, rows);
             if (last)
                 prefill_finish_rows(problem, shared, at.block, query, head0, rows);
             prefill_arrive(shared.ready(at.block));
         }
         mbarrier_wait(shared.ready(at.block), at.parity);
-        prefill_add_values(out, shared, at.block, warpgroup);
-        if (last)
-            prefill_store_through(problem, shared, at.block, query, head0, warpgroup, out);
-        else
+        prefill_add_values(out, shared, at.block, shared.keys(at.block), warpgroup);
+        if (!last)
             prefill_arrive(shared.empty(at.block, warpgroup));
+        if (last) {
+            named_sync(2 + warpgroup, 128); /* all warps have multiplied the block */
+            prefill_store_through(problem, shared, at.block, shared.keys(at.block), query, head0, warpgroup, out);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_se
     __syncthreads();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {
-        registers_give<80>();
+        registers_give<72>();
         prefill_seesaw_gather<tiles>(problem, shared, query);
     } else {
         registers_take<216>();

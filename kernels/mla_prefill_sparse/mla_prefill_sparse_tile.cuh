@@ -190,10 +190,9 @@ static __device__ __forceinline__ void prefill_wait_part(uint32_t full, uint32_t
     fence_proxy_async();
 }
 
-/* Scores of what is no key become -inf. */
-static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t is_key)
+/* Scores of what is no key become -inf; low, high: a bit a row of the block. */
+static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t low, uint32_t high)
 {
-    const uint32_t low = __float_as_uint(ld_shared_f32(is_key)), high = __float_as_uint(ld_shared_f32(is_key + 4));
     if ((low & high) == ~0u)
         return;
 #pragma unroll
@@ -202,15 +201,20 @@ static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t
             score[i] = -INFINITY;
 }
 
-/* From scores to probabilities in shared memory, maxima and sums so far, and the factors for the sums of values. */
+/* The same, with the bits where prefill_tell_keys leaves them. */
+static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t is_key)
+{
+    prefill_mask(score, __float_as_uint(ld_shared_f32(is_key)), __float_as_uint(ld_shared_f32(is_key + 4)));
+}
+
+/* From scores to probabilities in shared memory, maxima and sums so far, and the factors for the sums of values. All
+ * warps have their scores. */
 template <typename shared_memory>
 static __device__ __forceinline__ void prefill_softmax(float (&score)[32], const shared_memory &shared, int block,
                                                        mla_row_pair &rows)
 {
     const float old[2] = {rows.max[0], rows.max[1]};
     uint32_t p[4][4];
-    named_sync(1, 128); /* all warps have their scores: the RoPE tile may be overwritten */
-    prefill_mask(score, shared.is_key(block));
     mla_raise(rows.max, score);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -263,13 +267,13 @@ static __device__ __forceinline__ void prefill_finish_rows(const prefill_problem
 /* Adds a block's values to a warpgroup's half of the output. */
 template <typename shared_memory>
 static __device__ __forceinline__ void prefill_add_values(float (&out)[mla_half / 2], const shared_memory &shared,
-                                                          int block, int warpgroup)
+                                                          int block, uint32_t keys, int warpgroup)
 {
     const float factor[2] = {ld_shared_f32(shared.factor(block, mla_row_in_tile(0))),
                              ld_shared_f32(shared.factor(block, mla_row_in_tile(1)))};
     mla_scale_rows(out, factor);
     wgmma_fence();
-    mla_add_values(out, shared.probabilities(block), shared.keys(block), warpgroup);
+    mla_add_values(out, shared.probabilities(block), keys, warpgroup);
     wgmma_commit();
     wgmma_wait<0>();
     wgmma_settle(out);
@@ -299,16 +303,16 @@ static __device__ __forceinline__ void prefill_store(const prefill_problem &prob
                      ld_shared_volatile_v4(staging + lane / 8 * prefill_tile + swizzle_128(row, lane % 8 * 16)));
 }
 
-/* The same through the warpgroup's own tiles of values of the last block. */
+/* The same through the warpgroup's own tiles of values, which all of it has read. */
 template <typename shared_memory>
 static __device__ __forceinline__ void prefill_store_through(const prefill_problem &problem,
-                                                             const shared_memory &shared, int block, int query,
-                                                             int head0, int warpgroup, const float (&out)[mla_half / 2])
+                                                             const shared_memory &shared, int block, uint32_t keys,
+                                                             int query, int head0, int warpgroup,
+                                                             const float (&out)[mla_half / 2])
 {
     const float inverse[2] = {ld_shared_f32(shared.inverse(block, mla_row_in_tile(0))),
                               ld_shared_f32(shared.inverse(block, mla_row_in_tile(1)))};
-    named_sync(2 + warpgroup, 128); /* all warps have multiplied them */
-    prefill_store(problem, shared.keys(block) + warpgroup * 4 * prefill_tile, query, head0, warpgroup, out, inverse);
+    prefill_store(problem, keys + warpgroup * 4 * prefill_tile, query, head0, warpgroup, out, inverse);
 }
 
 #endif
