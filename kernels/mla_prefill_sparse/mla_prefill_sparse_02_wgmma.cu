@@ -45,7 +45,7 @@ static __device__ __forceinline__ void consume(const prefill_problem &problem, c
             prefill_arrive(shared.ready(at.block));
         }
         mbarrier_wait(shared.ready(at.block), at.parity);
-        prefill_add_values(out, shared, at.block, shared.keys(at.block), warpgroup);
+        prefill_add_values(out, shared, at.block, shared.keys(at.block), warpgroup, [] {});
         if (!last)
             prefill_arrive(shared.empty(at.block, warpgroup));
         if (last) {

@@ -10,10 +10,6 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_se
     const int query = blockIdx.x / head_tiles, head0 = blockIdx.x % head_tiles * prefill_heads;
     if (threadIdx.x == 0)
         shared.init([](int block) { return block; });
-    prefill_load_q<tiles>(problem, shared.q(), (int64_t)query * problem.h + head0, problem.h - head0, 384);
-    cp_async_commit();
-    cp_async_wait<0>();
-    fence_proxy_async();
     __syncthreads();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {
@@ -21,6 +17,11 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_se
         prefill_seesaw_gather<tiles>(problem, shared, query);
     } else {
         registers_take<216>();
+        prefill_load_q<tiles>(problem, shared.q(), (int64_t)query * problem.h + head0, problem.h - head0, 256);
+        cp_async_commit();
+        cp_async_wait<0>();
+        fence_proxy_async();
+        named_sync(5, 256);
         prefill_seesaw_consume<tiles>(problem, shared, warpgroup, query, head0);
     }
 }

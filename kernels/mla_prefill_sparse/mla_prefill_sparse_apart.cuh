@@ -131,25 +131,36 @@ static __device__ __forceinline__ void prefill_take_q(const prefill_problem &pro
     }
 }
 
-/* The RoPE part of a block, 16 bytes of rows t / 8 + 16 i a thread. */
-static __device__ __forceinline__ void prefill_gather_rope(const prefill_problem &problem, uint32_t to,
-                                                           const int32_t *block)
+/* Of the RoPE part of a block a thread has 16 bytes of rows t / 8 + 16 i: first to L1, then to shared memory, zeros for
+ * what is no key. */
+static __device__ __forceinline__ void prefill_fetch_rope(const prefill_problem &problem, const int32_t *block,
+                                                          int (&index)[4])
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        index[i] = __ldg(block + threadIdx.x % 128 / 8 + 16 * i);
+        if (threadIdx.x % 8 == 0 && prefill_is_key(problem, index[i]))
+            prefetch_global_l1(prefill_key(problem, index[i]) + prefill_d_v);
+    }
+}
+
+static __device__ __forceinline__ void prefill_store_rope(const prefill_problem &problem, uint32_t to,
+                                                          const int (&index)[4])
 {
     const int row = threadIdx.x % 128 / 8, chunk = threadIdx.x % 8;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int index = __ldg(block + row + 16 * i), bytes = prefill_is_key(problem, index) ? 16 : 0;
-        cp_async_16_zfill(to + swizzle_128(row, chunk * 16) + i * 2048,
-                          problem.kv + (bytes ? (int64_t)index * prefill_d_max : 0) + prefill_d_v + chunk * 8, bytes);
+        uint4 rope = make_uint4(0, 0, 0, 0);
+        if (prefill_is_key(problem, index[i]))
+            rope = ld_global_v4(prefill_key(problem, index[i]) + prefill_d_v + chunk * 8);
+        st_shared_v4(to + swizzle_128(row, chunk * 16) + i * 2048, rope);
     }
-    cp_async_commit();
-    cp_async_wait<0>();
     fence_proxy_async();
     named_sync(1, 128);
 }
 
-/* Scores of a block. Its RoPE part comes while the other tiles are multiplied, as soon as the probabilities of the last
- * but one, `used`, are. */
+/* Scores of a block. Its RoPE part is fetched before, and goes to shared memory while the other tiles are multiplied, as
+ * soon as the probabilities of the last block but one, which are there, have been used. */
 template <int tiles>
 static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], const prefill_problem &problem,
                                                            const prefill_apart_shared &shared,
@@ -158,10 +169,13 @@ static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], c
                                                            const uint32_t (&q)[4 * prefill_held_tiles][4])
 {
     const uint64_t keys = wgmma_descriptor_128(shared.keys(at.block));
+    int index[4];
+    if (tiles == 9)
+        prefill_fetch_rope(problem, list, index);
 #pragma unroll
     for (int tile = 0; tile < 8; tile++) {
         if (tile % 4 == 0) {
-            prefill_wait_part(shared.full(at.block, tile / 4), at.parity);
+            mbarrier_wait(shared.full(at.block, tile / 4), at.parity);
             wgmma_fence();
         }
         if (tile >= prefill_held_tiles)
@@ -174,7 +188,7 @@ static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], c
     wgmma_commit();
     mbarrier_wait(shared.used(turn.block), turn.parity ^ 1);
     if (tiles == 9) {
-        prefill_gather_rope(problem, shared.probabilities(turn.block), list);
+        prefill_store_rope(problem, shared.probabilities(turn.block), index);
         wgmma_fence();
         mla_multiply_keys(score, shared.q(8), shared.probabilities(turn.block), 1);
         wgmma_commit();
@@ -236,6 +250,14 @@ static __device__ __forceinline__ void prefill_load_indices(const prefill_proble
         ahead.index[i] = __ldg(list + threadIdx.x % 128 / 8 + 16 * i);
 }
 
+/* What was gathered into a block is there. Copies are of the generic proxy, and products read through the other. */
+static __device__ __forceinline__ void prefill_tell_landed(const prefill_apart_shared &shared, int warpgroup, int block)
+{
+    cp_async_wait<0>();
+    fence_proxy_async();
+    mbarrier_arrive(shared.full(block, warpgroup));
+}
+
 /* A warpgroup's tiles of the next block, to where it has read values. */
 template <int tiles>
 static __device__ __forceinline__ void prefill_gather_ahead(const prefill_problem &problem,
@@ -255,7 +277,7 @@ static __device__ __forceinline__ void prefill_gather_ahead(const prefill_proble
         for (int tile = 0; tile < 4; tile++)
             cp_async_16_zfill(to + tile * prefill_tile + i * 2048, from + tile * 64, bytes);
     }
-    cp_async_arrive(shared.full(block, warpgroup));
+    cp_async_commit();
     ahead.first += prefill_block;
     if (ahead.first >= problem.topk) {
         ahead.first = 0;
@@ -273,8 +295,11 @@ static __device__ __forceinline__ void prefill_values(const prefill_problem &pro
     prefill_ahead ahead = {(int)blockIdx.x, 0, {}};
     prefill_load_indices(problem, ahead);
 #pragma unroll 1
-    for (int block = 0; block < prefill_ring; block++)
+    for (int block = 0; block < prefill_ring; block++) {
         prefill_gather_ahead<tiles>(problem, shared, warpgroup, block, ahead);
+        if (block < prefill_ring - 1)
+            prefill_tell_landed(shared, warpgroup, block);
+    }
     prefill_each_item(problem, [&](int item) {
         float out[mla_half / 2];
 #pragma unroll
@@ -283,7 +308,9 @@ static __device__ __forceinline__ void prefill_values(const prefill_problem &pro
 #pragma unroll 1
         for (int first = 0; first < problem.topk; first += prefill_block, at.next(), turn.next()) {
             mbarrier_wait(shared.ready(turn.block), turn.parity);
-            prefill_add_values(out, shared, turn.block, shared.keys(at.block), warpgroup);
+            prefill_add_values(out, shared, turn.block, shared.keys(at.block), warpgroup, [&] {
+                prefill_tell_landed(shared, warpgroup, at.block == 0 ? prefill_ring - 1 : at.block - 1);
+            });
             named_sync(2 + warpgroup, 128); /* all warps have multiplied the block */
             if (first + prefill_block >= problem.topk) {
                 prefill_store_through(problem, shared, turn.block, shared.keys(at.block),

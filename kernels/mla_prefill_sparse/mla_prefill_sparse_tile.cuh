@@ -264,10 +264,11 @@ static __device__ __forceinline__ void prefill_finish_rows(const prefill_problem
     }
 }
 
-/* Adds a block's values to a warpgroup's half of the output. */
-template <typename shared_memory>
+/* Adds a block's values to a warpgroup's half of the output. meanwhile(): while the tensor cores work. */
+template <typename shared_memory, typename function>
 static __device__ __forceinline__ void prefill_add_values(float (&out)[mla_half / 2], const shared_memory &shared,
-                                                          int block, uint32_t keys, int warpgroup)
+                                                          int block, uint32_t keys, int warpgroup,
+                                                          const function &meanwhile)
 {
     const float factor[2] = {ld_shared_f32(shared.factor(block, mla_row_in_tile(0))),
                              ld_shared_f32(shared.factor(block, mla_row_in_tile(1)))};
@@ -275,6 +276,7 @@ static __device__ __forceinline__ void prefill_add_values(float (&out)[mla_half 
     wgmma_fence();
     mla_add_values(out, shared.probabilities(block), keys, warpgroup);
     wgmma_commit();
+    meanwhile();
     wgmma_wait<0>();
     wgmma_settle(out);
 }
