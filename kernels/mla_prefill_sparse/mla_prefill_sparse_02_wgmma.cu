@@ -64,7 +64,8 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_wg
     const int query = blockIdx.x / head_tiles, head0 = blockIdx.x % head_tiles * prefill_heads;
     if (threadIdx.x == 0)
         shared.init([](int) { return 0; });
-    prefill_load_q<tiles>(problem, shared.q(), (int64_t)query * problem.h + head0, problem.h - head0, 384);
+    if (threadIdx.x < 128)
+        prefill_load_q<tiles>(problem, shared.q(), (int64_t)query * problem.h + head0, problem.h - head0);
     cp_async_commit();
     cp_async_wait<0>();
     fence_proxy_async();

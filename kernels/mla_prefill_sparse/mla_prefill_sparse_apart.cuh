@@ -75,30 +75,6 @@ struct prefill_apart_shared {
     }
 };
 
-/* Tiles of 64 heads, of one query after the other; those of a CTA are gridDim.x apart. */
-static __device__ __forceinline__ int prefill_head_tiles(const prefill_problem &problem)
-{
-    return (problem.h + prefill_heads - 1) / prefill_heads;
-}
-
-static __device__ __forceinline__ int prefill_query(const prefill_problem &problem, int item)
-{
-    return item / prefill_head_tiles(problem);
-}
-
-static __device__ __forceinline__ int prefill_head0(const prefill_problem &problem, int item)
-{
-    return item % prefill_head_tiles(problem) * prefill_heads;
-}
-
-template <typename function>
-static __device__ __forceinline__ void prefill_each_item(const prefill_problem &problem, const function &of_item)
-{
-#pragma unroll 1
-    for (int item = blockIdx.x; item < problem.s_q * prefill_head_tiles(problem); item += gridDim.x)
-        of_item(item);
-}
-
 /* q of an item: slices of 16 columns as A fragments (wgmma.cuh), the last tiles to shared memory. Zeros behind the last
  * head. */
 template <int tiles>
@@ -351,9 +327,8 @@ template <bool in_turn> static inline int prefill_apart_setup(struct ridge_call 
 template <bool in_turn> static inline int prefill_apart_launch(const struct ridge_call *call)
 {
     const auto kernel = call->dim[4] == 512 ? prefill_apart_kernel<8, in_turn> : prefill_apart_kernel<9, in_turn>;
-    const int64_t items = prefill_items(call->dim), sms = call->device->sms;
-    kernel<<<(unsigned)(items < sms ? items : sms), prefill_apart_threads, prefill_apart_shared::bytes,
-             ridge_stream(call)>>>(prefill_problem_of(call));
+    kernel<<<prefill_persistent(call), prefill_apart_threads, prefill_apart_shared::bytes, ridge_stream(call)>>>(
+        prefill_problem_of(call));
     return RIDGE_LAUNCHED(call);
 }
 

@@ -31,6 +31,13 @@ static inline void prefill_issued(const int64_t *dim, const struct ridge_device 
     prefill_issued_of(dim, 1, work);
 }
 
+/* CTAs of a persistent kernel. */
+static inline unsigned prefill_persistent(const struct ridge_call *call)
+{
+    const int64_t items = prefill_items(call->dim), sms = call->device->sms;
+    return (unsigned)(items < sms ? items : sms);
+}
+
 static inline int prefill_allow_shared(const struct ridge_call *call, const void *kernel, int bytes)
 {
     RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

@@ -91,6 +91,30 @@ template <int blocks> struct prefill_place {
     }
 };
 
+/* Tiles of 64 heads, of one query after the other; those of a CTA are gridDim.x apart. */
+static __device__ __forceinline__ int prefill_head_tiles(const prefill_problem &problem)
+{
+    return (problem.h + prefill_heads - 1) / prefill_heads;
+}
+
+static __device__ __forceinline__ int prefill_query(const prefill_problem &problem, int item)
+{
+    return item / prefill_head_tiles(problem);
+}
+
+static __device__ __forceinline__ int prefill_head0(const prefill_problem &problem, int item)
+{
+    return item % prefill_head_tiles(problem) * prefill_heads;
+}
+
+template <typename function>
+static __device__ __forceinline__ void prefill_each_item(const prefill_problem &problem, const function &of_item)
+{
+#pragma unroll 1
+    for (int item = blockIdx.x; item < problem.s_q * prefill_head_tiles(problem); item += gridDim.x)
+        of_item(item);
+}
+
 /* One arrival a warp. */
 static __device__ __forceinline__ void prefill_arrive(uint32_t barrier)
 {
@@ -99,16 +123,19 @@ static __device__ __forceinline__ void prefill_arrive(uint32_t barrier)
         mbarrier_arrive(barrier);
 }
 
-/* The rows of q of up to 64 heads, from row `first` of all on; zeros for others. By `threads` threads. */
+/* The rows of q of up to 64 heads, from row `first` of all on; zeros for others. By one warpgroup. */
 template <int tiles>
 static __device__ __forceinline__ void prefill_load_q(const prefill_problem &problem, uint32_t q, int64_t first,
-                                                      int heads, int threads)
+                                                      int heads)
 {
-    for (int i = threadIdx.x; i < 64 * tiles * 8; i += threads) {
-        const int row = i / (tiles * 8), chunk = i % (tiles * 8);
-        cp_async_16_zfill(q + chunk / 8 * prefill_tile + swizzle_128(row, chunk % 8 * 16),
-                          problem.q + (first + (row < heads ? row : 0)) * (tiles * 64) + chunk * 8,
-                          row < heads ? 16 : 0);
+    const int chunk = threadIdx.x % 8;
+#pragma unroll 1
+    for (int row = threadIdx.x % 128 / 8; row < 64; row += 16) {
+        const __nv_bfloat16 *from = problem.q + (first + (row < heads ? row : 0)) * (tiles * 64) + chunk * 8;
+#pragma unroll
+        for (int tile = 0; tile < tiles; tile++)
+            cp_async_16_zfill(q + tile * prefill_tile + swizzle_128(row, chunk * 16), from + tile * 64,
+                              row < heads ? 16 : 0);
     }
 }
 
