@@ -37,7 +37,6 @@ static __device__ __forceinline__ void consume(const prefill_problem &problem, c
         if (warpgroup == 0) {
             float score[32];
             make_scores<tiles>(score, shared, at.block, at.parity);
-            named_sync(1, 128); /* all warps have their scores: the RoPE part may be overwritten */
             prefill_mask(score, shared.is_key(at.block));
             prefill_softmax(score, shared, at.block, rows);
             if (last)

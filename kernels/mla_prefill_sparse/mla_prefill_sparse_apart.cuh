@@ -2,7 +2,8 @@
 /*
  * Scores apart from values: warpgroup 2 has most of q in its registers and makes the probabilities of block after
  * block; warpgroups 0 and 1 multiply them with their halves of the values, and gather the keys that come where the
- * values were. q leaves room for a third block of keys, and products with it read half as much shared memory.
+ * values were, and the RoPE part where probabilities were. q leaves room for a third block of keys, and products with it
+ * read half as much shared memory.
  * Persistent: a CTA takes tiles of 64 heads in turn, and the ring of blocks goes on from one to the next.
  *
  * in_turn: the tensor cores serve warpgroups alternately, so that the values of block j would be done before the scores
@@ -24,7 +25,7 @@ constexpr int prefill_held_tiles = 7; /* of q, in registers; the others are in s
 struct prefill_apart_shared {
     static constexpr int keys_at = 4 * prefill_tile, rows_at = keys_at + prefill_ring * 8 * prefill_tile;
     static constexpr int barriers_at = rows_at + 4 * 64 * (int)sizeof(float);
-    static constexpr int bytes = barriers_at + (2 * prefill_ring + 4) * 8;
+    static constexpr int bytes = barriers_at + (2 * prefill_ring + 6) * 8;
     static_assert(bytes <= 232448, "more than the shared memory of a block");
     uint32_t base;
 
@@ -63,6 +64,11 @@ struct prefill_apart_shared {
     {
         return base + barriers_at + (2 * prefill_ring + 2 + turn) * 8;
     }
+    /* The RoPE part is there. */
+    __device__ uint32_t rope(int turn) const
+    {
+        return base + barriers_at + (2 * prefill_ring + 4 + turn) * 8;
+    }
     __device__ void init() const
     {
         for (int i = 0; i < 2 * prefill_ring; i++)
@@ -70,6 +76,7 @@ struct prefill_apart_shared {
         for (int turn = 0; turn < 2; turn++) {
             mbarrier_init(ready(turn), 4);
             mbarrier_init(used(turn), 8);
+            mbarrier_init(rope(turn), 256);
         }
         mbarrier_init_fence();
     }
@@ -107,47 +114,14 @@ static __device__ __forceinline__ void prefill_take_q(const prefill_problem &pro
     }
 }
 
-/* Of the RoPE part of a block a thread has 16 bytes of rows t / 8 + 16 i: first to L1, then to shared memory, zeros for
- * what is no key. */
-static __device__ __forceinline__ void prefill_fetch_rope(const prefill_problem &problem, const int32_t *block,
-                                                          int (&index)[4])
-{
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        index[i] = __ldg(block + threadIdx.x % 128 / 8 + 16 * i);
-        if (threadIdx.x % 8 == 0 && prefill_is_key(problem, index[i]))
-            prefetch_global_l1(prefill_key(problem, index[i]) + prefill_d_v);
-    }
-}
-
-static __device__ __forceinline__ void prefill_store_rope(const prefill_problem &problem, uint32_t to,
-                                                          const int (&index)[4])
-{
-    const int row = threadIdx.x % 128 / 8, chunk = threadIdx.x % 8;
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        uint4 rope = make_uint4(0, 0, 0, 0);
-        if (prefill_is_key(problem, index[i]))
-            rope = ld_global_v4(prefill_key(problem, index[i]) + prefill_d_v + chunk * 8);
-        st_shared_v4(to + swizzle_128(row, chunk * 16) + i * 2048, rope);
-    }
-    fence_proxy_async();
-    named_sync(1, 128);
-}
-
-/* Scores of a block. Its RoPE part is fetched before, and goes to shared memory while the other tiles are multiplied, as
- * soon as the probabilities of the last block but one, which are there, have been used. */
+/* Scores of a block. The RoPE part comes last: it is gathered last. */
 template <int tiles>
-static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], const prefill_problem &problem,
-                                                           const prefill_apart_shared &shared,
+static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], const prefill_apart_shared &shared,
                                                            const prefill_place<prefill_ring> &at,
-                                                           const prefill_place<2> &turn, const int32_t *list,
+                                                           const prefill_place<2> &turn,
                                                            const uint32_t (&q)[4 * prefill_held_tiles][4])
 {
     const uint64_t keys = wgmma_descriptor_128(shared.keys(at.block));
-    int index[4];
-    if (tiles == 9)
-        prefill_fetch_rope(problem, list, index);
 #pragma unroll
     for (int tile = 0; tile < 8; tile++) {
         if (tile % 4 == 0) {
@@ -162,24 +136,16 @@ static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], c
                           wgmma_descriptor_advance(keys, tile * prefill_tile + slice * 32), tile + slice > 0);
     }
     wgmma_commit();
-    mbarrier_wait(shared.used(turn.block), turn.parity ^ 1);
     if (tiles == 9) {
-        prefill_store_rope(problem, shared.probabilities(turn.block), index);
+        prefill_wait_part(shared.rope(turn.block), turn.parity);
         wgmma_fence();
         mla_multiply_keys(score, shared.q(8), shared.probabilities(turn.block), 1);
         wgmma_commit();
+    } else {
+        mbarrier_wait(shared.used(turn.block), turn.parity ^ 1);
     }
     wgmma_wait<0>();
     wgmma_settle(score);
-}
-
-/* Which of a block's rows are keys, in every warp. */
-static __device__ __forceinline__ void prefill_mask_list(const prefill_problem &problem, float (&score)[32],
-                                                         const int32_t *block)
-{
-    const int lane = threadIdx.x % 32;
-    prefill_mask(score, __ballot_sync(~0u, prefill_is_key(problem, __ldg(block + lane))),
-                      __ballot_sync(~0u, prefill_is_key(problem, __ldg(block + 32 + lane))));
 }
 
 template <int tiles, bool in_turn>
@@ -195,12 +161,13 @@ static __device__ __forceinline__ void prefill_score(const prefill_problem &prob
 #pragma unroll 1
         for (int first = 0; first < problem.topk; first += prefill_block, at.next(), turn.next()) {
             const bool last = first + prefill_block >= problem.topk;
+            const int low = __ldg(list + first + threadIdx.x % 32), high = __ldg(list + first + 32 + threadIdx.x % 32);
             float score[32];
-            prefill_make_scores<tiles>(score, problem, shared, at, turn, list + first, q);
+            prefill_make_scores<tiles>(score, shared, at, turn, q);
             if (in_turn && first > 0)
                 prefill_arrive(shared.ready(turn.block ^ 1));
-            named_sync(1, 128); /* all warps have their scores: the RoPE part may be overwritten */
-            prefill_mask_list(problem, score, list + first);
+            prefill_mask(score, __ballot_sync(~0u, prefill_is_key(problem, low)),
+                         __ballot_sync(~0u, prefill_is_key(problem, high)));
             prefill_softmax(score, shared, turn.block, rows);
             if (last)
                 prefill_finish_rows(problem, shared, turn.block, prefill_query(problem, item),
@@ -215,6 +182,7 @@ static __device__ __forceinline__ void prefill_score(const prefill_problem &prob
 struct prefill_ahead {
     int item, first; /* place in its list */
     int index[4];    /* there, of rows t / 8 + 16 i: loaded a block before they are needed */
+    int rope[2];     /* of the block before, rows of this warpgroup: its RoPE part comes a block later */
 };
 
 static __device__ __forceinline__ void prefill_load_indices(const prefill_problem &problem, prefill_ahead &ahead)
@@ -259,22 +227,44 @@ static __device__ __forceinline__ void prefill_gather_ahead(const prefill_proble
         ahead.first = 0;
         ahead.item += gridDim.x;
     }
+    for (int i = 0; i < 2; i++)
+        ahead.rope[i] = ahead.index[2 * warpgroup + i];
     prefill_load_indices(problem, ahead);
 }
 
-template <int tiles>
+/* The RoPE part of the block of which the values were gathered last. Where no block came any more nobody reads it. */
+static __device__ __forceinline__ void prefill_gather_rope(const prefill_problem &problem,
+                                                           const prefill_apart_shared &shared, int warpgroup,
+                                                           int turn, const prefill_ahead &ahead)
+{
+    const int row = threadIdx.x % 128 / 8 + 32 * warpgroup, chunk = threadIdx.x % 8;
+    const uint32_t to = shared.probabilities(turn) + swizzle_128(row, chunk * 16);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const int bytes = prefill_is_key(problem, ahead.rope[i]) ? 16 : 0;
+        cp_async_16_zfill(to + i * 2048,
+                          problem.kv + (bytes ? (int64_t)ahead.rope[i] * prefill_d_max : 0) + prefill_d_v + chunk * 8,
+                          bytes);
+    }
+    cp_async_arrive(shared.rope(turn));
+}
+
+template <int tiles, int warpgroup>
 static __device__ __forceinline__ void prefill_values(const prefill_problem &problem,
-                                                      const prefill_apart_shared &shared, int warpgroup)
+                                                      const prefill_apart_shared &shared)
 {
     prefill_place<prefill_ring> at = {0, 0};
     prefill_place<2> turn = {0, 0};
-    prefill_ahead ahead = {(int)blockIdx.x, 0, {}};
+    prefill_ahead ahead = {(int)blockIdx.x, 0, {}, {}};
     prefill_load_indices(problem, ahead);
 #pragma unroll 1
     for (int block = 0; block < prefill_ring; block++) {
         prefill_gather_ahead<tiles>(problem, shared, warpgroup, block, ahead);
-        if (block < prefill_ring - 1)
-            prefill_tell_landed(shared, warpgroup, block);
+        if (block == prefill_ring - 1)
+            break;
+        if (tiles == 9)
+            prefill_gather_rope(problem, shared, warpgroup, block, ahead);
+        prefill_tell_landed(shared, warpgroup, block);
     }
     prefill_each_item(problem, [&](int item) {
         float out[mla_half / 2];
@@ -294,6 +284,10 @@ static __device__ __forceinline__ void prefill_values(const prefill_problem &pro
                 named_sync(2 + warpgroup, 128);
             }
             prefill_arrive(shared.used(turn.block));
+            if (tiles == 9) {
+                mbarrier_wait(shared.used(turn.block), turn.parity);
+                prefill_gather_rope(problem, shared, warpgroup, turn.block, ahead);
+            }
             prefill_gather_ahead<tiles>(problem, shared, warpgroup, at.block, ahead);
         }
     });
@@ -313,7 +307,10 @@ static __global__ void __launch_bounds__(prefill_apart_threads, 1) prefill_apart
         prefill_score<tiles, in_turn>(problem, shared);
     } else {
         registers_give<prefill_value_registers>();
-        prefill_values<tiles>(problem, shared, warpgroup);
+        if (warpgroup == 0)
+            prefill_values<tiles, 0>(problem, shared);
+        else
+            prefill_values<tiles, 1>(problem, shared);
     }
 }
 

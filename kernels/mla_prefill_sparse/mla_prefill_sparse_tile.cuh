@@ -234,8 +234,8 @@ static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t
     prefill_mask(score, __float_as_uint(ld_shared_f32(is_key)), __float_as_uint(ld_shared_f32(is_key + 4)));
 }
 
-/* From scores to probabilities in shared memory, maxima and sums so far, and the factors for the sums of values. All
- * warps have their scores. */
+/* From scores to probabilities in shared memory, maxima and sums so far, and the factors for the sums of values.
+ * Barrier 1: all warps have their scores, and the RoPE part may be overwritten. */
 template <typename shared_memory>
 static __device__ __forceinline__ void prefill_softmax(float (&score)[32], const shared_memory &shared, int block,
                                                        mla_row_pair &rows)
@@ -252,6 +252,7 @@ static __device__ __forceinline__ void prefill_softmax(float (&score)[32], const
     }
     mla_exponentiate(score, rows.max, rows.sum);
     mla_round(p, score);
+    named_sync(1, 128);
     mla_store_probabilities(shared.probabilities(block), p);
 }
 
