@@ -127,8 +127,8 @@ static void bad_shapes_are_refused(void **state)
     const struct {
         const char *text, *message;
     } bad[] = {
-        {"s_q=1,s_kv=64,h=1,topk=0,d_qk=576", "topk"},      {"s_q=1,s_kv=64,h=1,topk=100,d_qk=576", "topk"},
-        {"s_q=1,s_kv=64,h=1,topk=64,d_qk=544", "d_qk"},     {"s_q=1,s_kv=0,h=1,topk=64,d_qk=576", "s_kv"},
+        {"s_q=1,s_kv=64,h=1,topk=0,d_qk=576", "topk"},     {"s_q=1,s_kv=64,h=1,topk=100,d_qk=576", "topk"},
+        {"s_q=1,s_kv=64,h=1,topk=64,d_qk=544", "d_qk"},    {"s_q=1,s_kv=0,h=1,topk=64,d_qk=576", "s_kv"},
         {"s_q=1,s_kv=64,h=1024,topk=64,d_qk=640", "d_qk"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -48,7 +48,7 @@ static const struct ridge_shape shapes[] = {
 
 /* s_q beyond 65535 is beyond what a grid has in its second dimension. */
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
-    {1, 1, 1, 64, 576},     {4, 95, 2, 128, 576},   {5, 592, 3, 192, 512}, {3, 153, 64, 256, 576},
+    {1, 1, 1, 64, 576},     {4, 95, 2, 128, 576},     {5, 592, 3, 192, 512},   {3, 153, 64, 256, 576},
     {4, 114, 65, 384, 512}, {2, 1521, 128, 512, 576}, {70000, 40, 1, 64, 512},
 };
 
@@ -57,7 +57,7 @@ static const char *const cases[] = {"invalid indices", "rising", "poisoned rows"
 static const char *shape_error(const int64_t *dim)
 {
     return count_q(dim) > 0x1p40 || count_kv(dim) > 0x1p40 ? "s_q, h, s_kv: q and kv must have at most 2^40 elements"
-                                                            : NULL;
+                                                           : NULL;
 }
 
 /* Values that a list may hold for "none", and their like. */
@@ -223,8 +223,8 @@ static void work(const int64_t *dim, struct ridge_work *work)
     const double scores = count_lse(dim) * (double)dim[PREFILL_TOPK], rows = (double)dim[PREFILL_S_KV];
     work->flop_bf16 = 2 * scores * (double)(dim[PREFILL_D_QK] + PREFILL_D_V);
     work->exp = scores;
-    work->bytes_hbm_read = 2 * (count_q(dim) + fmin(rows, count_indices(dim)) * (double)dim[PREFILL_D_QK]) +
-                           4 * count_indices(dim);
+    work->bytes_hbm_read =
+        2 * (count_q(dim) + fmin(rows, count_indices(dim)) * (double)dim[PREFILL_D_QK]) + 4 * count_indices(dim);
     work->bytes_hbm_write = 2 * count_out(dim) + 8 * count_lse(dim);
 }
 
@@ -266,8 +266,9 @@ const struct ridge_family ridge_family_mla_prefill_sparse = {
     .tolerance =
         {.rel = 0,
          .mag_rel = 0x1p-6,
-         .source = "out: 2^-8 |ref| + 2^-6 RMS(row, 64 columns), as mla_decode. max_logits, lse: 2.01 / 65536 |ref|, as "
-                   "FlashMLA's tests/test_flash_mla_sparse_prefill.py, + 1e-6 (1 + |q| |k| / 24) for where it is small"},
+         .source =
+             "out: 2^-8 |ref| + 2^-6 RMS(row, 64 columns), as mla_decode. max_logits, lse: 2.01 / 65536 |ref|, as "
+             "FlashMLA's tests/test_flash_mla_sparse_prefill.py, + 1e-6 (1 + |q| |k| / 24) for where it is small"},
     .shape_error = shape_error,
     .fill = fill,
     .reference = reference,

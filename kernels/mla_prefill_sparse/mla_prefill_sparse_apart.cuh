@@ -2,9 +2,9 @@
 /*
  * Scores apart from values: warpgroup 2 has most of q in its registers and makes the probabilities of block after
  * block; warpgroups 0 and 1 multiply them with their halves of the values, and gather the keys that come where the
- * values were, and the RoPE part where probabilities were. q leaves room for a third block of keys, and products with it
- * read half as much shared memory.
- * Persistent: a CTA takes tiles of 64 heads in turn, and the ring of blocks goes on from one to the next.
+ * values were, and the RoPE part where probabilities were. q leaves room for a third block of keys, and products with
+ * it read half as much shared memory. Persistent: a CTA takes tiles of 64 heads in turn, and the ring of blocks goes on
+ * from one to the next.
  *
  * in_turn: the tensor cores serve warpgroups alternately, so that the values of block j would be done before the scores
  * of block j + 1, and nothing would be left to multiply under its exponentials. So they wait for those scores.
@@ -85,12 +85,12 @@ struct prefill_apart_shared {
 /* q of an item: slices of 16 columns as A fragments (wgmma.cuh), the last tiles to shared memory. Zeros behind the last
  * head. */
 template <int tiles>
-static __device__ __forceinline__ void prefill_take_q(const prefill_problem &problem, const prefill_apart_shared &shared,
-                                                      int item, uint32_t (&q)[4 * prefill_held_tiles][4])
+static __device__ __forceinline__ void prefill_take_q(const prefill_problem &problem,
+                                                      const prefill_apart_shared &shared, int item,
+                                                      uint32_t (&q)[4 * prefill_held_tiles][4])
 {
     const int head0 = prefill_head0(problem, item), heads = problem.h - head0;
-    const __nv_bfloat16 *first =
-        problem.q + ((int64_t)prefill_query(problem, item) * problem.h + head0) * (tiles * 64);
+    const __nv_bfloat16 *first = problem.q + ((int64_t)prefill_query(problem, item) * problem.h + head0) * (tiles * 64);
 #pragma unroll
     for (int tile = prefill_held_tiles; tile < tiles; tile++) {
 #pragma unroll 1
@@ -116,10 +116,9 @@ static __device__ __forceinline__ void prefill_take_q(const prefill_problem &pro
 
 /* Scores of a block. The RoPE part comes last: it is gathered last. */
 template <int tiles>
-static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], const prefill_apart_shared &shared,
-                                                           const prefill_place<prefill_ring> &at,
-                                                           const prefill_place<2> &turn,
-                                                           const uint32_t (&q)[4 * prefill_held_tiles][4])
+static __device__ __forceinline__ void
+prefill_make_scores(float (&score)[32], const prefill_apart_shared &shared, const prefill_place<prefill_ring> &at,
+                    const prefill_place<2> &turn, const uint32_t (&q)[4 * prefill_held_tiles][4])
 {
     const uint64_t keys = wgmma_descriptor_128(shared.keys(at.block));
 #pragma unroll
@@ -132,8 +131,8 @@ static __device__ __forceinline__ void prefill_make_scores(float (&score)[32], c
             mla_multiply_keys(score, shared.q(tile), shared.keys(at.block) + tile * prefill_tile, 1);
 #pragma unroll
         for (int slice = 0; slice < 4 && tile < prefill_held_tiles; slice++)
-            wgmma_bf16_rs(score, q[tile * 4 + slice],
-                          wgmma_descriptor_advance(keys, tile * prefill_tile + slice * 32), tile + slice > 0);
+            wgmma_bf16_rs(score, q[tile * 4 + slice], wgmma_descriptor_advance(keys, tile * prefill_tile + slice * 32),
+                          tile + slice > 0);
     }
     wgmma_commit();
     if (tiles == 9) {
@@ -234,8 +233,8 @@ static __device__ __forceinline__ void prefill_gather_ahead(const prefill_proble
 
 /* The RoPE part of the block of which the values were gathered last. Where no block came any more nobody reads it. */
 static __device__ __forceinline__ void prefill_gather_rope(const prefill_problem &problem,
-                                                           const prefill_apart_shared &shared, int warpgroup,
-                                                           int turn, const prefill_ahead &ahead)
+                                                           const prefill_apart_shared &shared, int warpgroup, int turn,
+                                                           const prefill_ahead &ahead)
 {
     const int row = threadIdx.x % 128 / 8 + 32 * warpgroup, chunk = threadIdx.x % 8;
     const uint32_t to = shared.probabilities(turn) + swizzle_128(row, chunk * 16);
@@ -279,8 +278,8 @@ static __device__ __forceinline__ void prefill_values(const prefill_problem &pro
             });
             named_sync(2 + warpgroup, 128); /* all warps have multiplied the block */
             if (first + prefill_block >= problem.topk) {
-                prefill_store_through(problem, shared, turn.block, shared.keys(at.block),
-                                      prefill_query(problem, item), prefill_head0(problem, item), warpgroup, out);
+                prefill_store_through(problem, shared, turn.block, shared.keys(at.block), prefill_query(problem, item),
+                                      prefill_head0(problem, item), warpgroup, out);
                 named_sync(2 + warpgroup, 128);
             }
             prefill_arrive(shared.used(turn.block));

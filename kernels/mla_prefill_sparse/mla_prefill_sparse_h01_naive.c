@@ -71,7 +71,8 @@ static int launch(const struct ridge_call *call)
     float *max_logits = call->buffer[PREFILL_MAX_LOGITS], *lse = call->buffer[PREFILL_LSE], *scores = call->workspace;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t r = 0; r < rows; r++) {
-        const int32_t *indices = (const int32_t *)call->buffer[PREFILL_INDICES] + r / dim[PREFILL_H] * dim[PREFILL_TOPK];
+        const int32_t *indices =
+            (const int32_t *)call->buffer[PREFILL_INDICES] + r / dim[PREFILL_H] * dim[PREFILL_TOPK];
         float *score = scores + r * dim[PREFILL_TOPK];
         max_logits[r] = score_list(dim, q + r * dim[PREFILL_D_QK], kv, indices, score);
         const float sum = row(dim, kv, indices, score, max_logits[r], out + r * PREFILL_D_V);

@@ -112,8 +112,7 @@ static __device__ void store_row(const results &results, int64_t row, float2 val
     const double ref[2] = {max, max == -INFINITY ? INFINITY : max + log(sum)};
     for (int i = 0; i < 2; i++) {
         results.ref[1 + i][row] = (float)ref[i];
-        results.mag[1 + i][row] =
-            isinf(ref[i]) ? 0 : (float)(64 * (2.01 / 65536 * fabs(ref[i]) + 1e-6 * (1 + norms)));
+        results.mag[1 + i][row] = isinf(ref[i]) ? 0 : (float)(64 * (2.01 / 65536 * fabs(ref[i]) + 1e-6 * (1 + norms)));
     }
 }
 
@@ -166,8 +165,8 @@ static __global__ void __launch_bounds__(THREADS) prefill_reference_kernel(prefi
         const float sum = sums[r].sum.value();
         const bool none = max[r] == -INFINITY;
         const double norms = sqrt(add_lanes(dot(q[r], q[r])) * norm) / 24;
-        const float2 value = none ? make_float2(0, 0)
-                                  : make_float2(sums[r].value[0].value() / sum, sums[r].value[1].value() / sum);
+        const float2 value =
+            none ? make_float2(0, 0) : make_float2(sums[r].value[0].value() / sum, sums[r].value[1].value() / sum);
         if (head0 + r < problem.h)
             store_row(results, query * problem.h + head0 + r, value, max[r], sum, norms);
     }

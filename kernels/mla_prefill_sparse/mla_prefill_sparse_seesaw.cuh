@@ -76,7 +76,8 @@ static __device__ __forceinline__ void prefill_announce(const prefill_seesaw_sha
 }
 
 /* Takes them over; the sums so far are then worth `factor`. */
-static __device__ __forceinline__ void prefill_announced(const prefill_seesaw_shared &shared, int block, float (&max)[2])
+static __device__ __forceinline__ void prefill_announced(const prefill_seesaw_shared &shared, int block,
+                                                         float (&max)[2])
 {
     for (int half = 0; half < 2; half++)
         max[half] = ld_shared_f32(shared.factor(block, mla_row_in_tile(half)));

@@ -335,10 +335,9 @@ static __device__ __forceinline__ void prefill_store(const prefill_problem &prob
 
 /* The same through the warpgroup's own tiles of values, which all of it has read. */
 template <typename shared_memory>
-static __device__ __forceinline__ void prefill_store_through(const prefill_problem &problem,
-                                                             const shared_memory &shared, int block, uint32_t keys,
-                                                             int query, int head0, int warpgroup,
-                                                             const float (&out)[mla_half / 2])
+static __device__ __forceinline__ void
+prefill_store_through(const prefill_problem &problem, const shared_memory &shared, int block, uint32_t keys, int query,
+                      int head0, int warpgroup, const float (&out)[mla_half / 2])
 {
     const float inverse[2] = {ld_shared_f32(shared.inverse(block, mla_row_in_tile(0))),
                               ld_shared_f32(shared.inverse(block, mla_row_in_tile(1)))};
