@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Axes, buffers and the cache of mla_decode_sparse_fp8, for the family and its host variants. Tokens have the format
+ * V3.2 of kv_format.h; blocks of page_size tokens lie one token apart, so that a variant that does not look at pages
+ * fails. */
+#ifndef RIDGE_MLA_SPARSE_H
+#define RIDGE_MLA_SPARSE_H
+
+#include "kernels/kernel.h"
+#include "kernels/support/kv_format.h"
+
+#include <stdio.h>
+
+enum { SPARSE_B, SPARSE_S_Q, SPARSE_H, SPARSE_TOPK, SPARSE_S_KV, SPARSE_PAGE_SIZE };
+enum { SPARSE_Q, SPARSE_CACHE, SPARSE_INDICES, SPARSE_OUT, SPARSE_LSE };
+enum { SPARSE_D_K = 576, SPARSE_D_V = 512, SPARSE_TOKEN_BYTES = 656 };
+
+/* 1 / sqrt(576), as in mla_decode. */
+#define SPARSE_SCALE (1.0f / 24)
+
+static inline int64_t sparse_queries(const int64_t *dim)
+{
+    return dim[SPARSE_B] * dim[SPARSE_S_Q];
+}
+
+static inline int64_t sparse_pages(const int64_t *dim)
+{
+    return (dim[SPARSE_S_KV] + dim[SPARSE_PAGE_SIZE] - 1) / dim[SPARSE_PAGE_SIZE];
+}
+
+/* Tokens that the cache has room for: an index is valid from 0 to one less. */
+static inline int64_t sparse_capacity(const int64_t *dim)
+{
+    return sparse_pages(dim) * dim[SPARSE_PAGE_SIZE];
+}
+
+static inline int64_t sparse_block_bytes(const int64_t *dim)
+{
+    return (dim[SPARSE_PAGE_SIZE] + 1) * SPARSE_TOKEN_BYTES;
+}
+
+static inline bool sparse_valid(const int64_t *dim, int32_t index)
+{
+    return index >= 0 && index < sparse_capacity(dim);
+}
+
+/* Block of a valid index; the token is number index % page_size there. */
+static inline uint8_t *sparse_block(const int64_t *dim, uint8_t *cache, int32_t index)
+{
+    return cache + index / dim[SPARSE_PAGE_SIZE] * sparse_block_bytes(dim);
+}
+
+/* The 576 values of a valid index: code times scale in FP32. */
+static inline void sparse_decode(const int64_t *dim, uint8_t *cache, int32_t index, float *value)
+{
+    kv_decode(KV_V32, sparse_block(dim, cache, index), (int)dim[SPARSE_PAGE_SIZE], (int)(index % dim[SPARSE_PAGE_SIZE]),
+              value);
+}
+
+/* Of query token `query` of all and a head: lse is [b,h,s_q]. */
+static inline int64_t sparse_lse_offset(const int64_t *dim, int64_t query, int64_t head)
+{
+    return (query / dim[SPARSE_S_Q] * dim[SPARSE_H] + head) * dim[SPARSE_S_Q] + query % dim[SPARSE_S_Q];
+}
+
+/* 0, or nonzero with call->error: a cache that tokens of 16-byte parts do not lie in, sizes that do not match. */
+static inline int sparse_check_buffers(const struct ridge_call *call)
+{
+    const int64_t *dim = call->dim, indices = sparse_queries(dim) * dim[SPARSE_TOPK] * 4;
+    const int64_t cache = sparse_pages(dim) * sparse_block_bytes(dim);
+    const uintptr_t address = (uintptr_t)call->buffer[SPARSE_CACHE];
+    if (address % 16) {
+        snprintf(call->error, call->error_bytes, "cache: address is %d bytes beyond a multiple of 16: must be one",
+                 (int)(address % 16));
+        return 1;
+    }
+    if (call->buffer_bytes && (int64_t)call->buffer_bytes[SPARSE_CACHE] < cache) {
+        snprintf(call->error, call->error_bytes,
+                 "cache: %lld bytes: must be at least %lld, %lld blocks of %lld tokens of %d bytes and one more",
+                 (long long)call->buffer_bytes[SPARSE_CACHE], (long long)cache, (long long)sparse_pages(dim),
+                 (long long)dim[SPARSE_PAGE_SIZE], SPARSE_TOKEN_BYTES);
+        return 1;
+    }
+    if (call->buffer_bytes && (int64_t)call->buffer_bytes[SPARSE_INDICES] < indices) {
+        snprintf(call->error, call->error_bytes, "indices: %lld bytes: must be at least %lld, b * s_q * topk of 4",
+                 (long long)call->buffer_bytes[SPARSE_INDICES], (long long)indices);
+        return 1;
+    }
+    return 0;
+}
+
+#endif

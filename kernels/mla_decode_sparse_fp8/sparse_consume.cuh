@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Consumers of dequantised keys. Warpgroup 0 queues a block's scores behind the values of the block before, so that
+ * the tensor cores are idle only while it makes probabilities, and then have warpgroup 1's values.
+ *
+ * Named barriers: 1 and 2 probabilities and factors of block 0 and 1 are there, 5 sums, 6 warpgroup 0 has its scores.
+ */
+#ifndef RIDGE_SPARSE_CONSUME_CUH
+#define RIDGE_SPARSE_CONSUME_CUH
+
+#include "kernels/mla_decode_sparse_fp8/sparse_tile.cuh"
+
+static __device__ __forceinline__ void sparse_begin_rows(float (&out)[sparse_half / 2], mla_row_pair &rows)
+{
+    rows = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
+#pragma unroll
+    for (int i = 0; i < sparse_half / 2; i++)
+        out[i] = 0;
+}
+
+/* Probabilities of a block whose scores are there, to shared memory too; factor: what the sums so far are worth. */
+static __device__ __forceinline__ void sparse_probabilities(const sparse_shared &shared, int block, float (&score)[32],
+                                                            mla_row_pair &rows, float (&factor)[2], uint32_t (&p)[4][4])
+{
+    const float old[2] = {rows.max[0], rows.max[1]};
+    sparse_mask(score, shared.valid(block));
+    mla_raise(rows.max, score);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        factor[half] = mla_factor(old[half], rows.max[half]);
+        rows.sum[half] *= factor[half];
+        if (threadIdx.x % 4 == 0)
+            st_shared_f32(shared.factor(block, mla_row_in_tile(half)), factor[half]);
+    }
+    mla_exponentiate(score, rows.max, rows.sum);
+    mla_round(p, score);
+    named_sync(6, 128); /* the tile of the probabilities held keys */
+    mla_store_probabilities(shared.keys(block) + 8 * mla_tile_bytes, p);
+}
+
+template <int ctas>
+static __device__ __forceinline__ void sparse_consume_left(const sparse_arguments &arguments,
+                                                           const sparse_shared &shared, int row0)
+{
+    uint32_t q_parity = 0, count = 0;
+    sparse_each_piece(arguments.problem, arguments.split, blockIdx.y, [&](const sparse_piece &piece) {
+        float out[sparse_half / 2], score[32], factor[2];
+        uint32_t p[4][4];
+        mla_row_pair rows;
+        sparse_begin_rows(out, rows);
+        if (threadIdx.x == 0)
+            sparse_load_q(arguments, shared, piece.query * arguments.problem.h + row0, q_parity);
+        mbarrier_wait(shared.q_full(), q_parity);
+#pragma unroll 1
+        for (int index = piece.first; index < piece.last; index++, count++) {
+            const int block = count & 1;
+            mbarrier_wait(shared.full(block), count / 2 & 1);
+            fence_proxy_async(); /* of what producers stored */
+            wgmma_fence();
+#pragma unroll
+            for (int tile = 0; tile < mla_tiles; tile++)
+                mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
+                                  tile > 0);
+            wgmma_commit();
+            if (index > piece.first) {
+                wgmma_wait<1>();
+                wgmma_settle(out);
+                sparse_release<ctas>(shared, block ^ 1);
+            }
+            wgmma_wait<0>();
+            wgmma_settle(score);
+            sparse_probabilities(shared, block, score, rows, factor, p);
+            named_arrive(1 + block, 256);
+            mla_scale_rows(out, factor);
+            wgmma_fence();
+            mla_add_values(out, p, shared.keys(block), 0);
+            wgmma_commit();
+        }
+        wgmma_wait<0>();
+        wgmma_settle(out);
+        sparse_release<ctas>(shared, (count - 1) & 1);
+        sparse_finish(arguments, shared, piece, row0, 0, out, rows);
+        q_parity ^= 1;
+    });
+}
+
+template <int ctas>
+static __device__ __forceinline__ void sparse_consume_right(const sparse_arguments &arguments,
+                                                            const sparse_shared &shared, int row0)
+{
+    uint32_t count = 0;
+    sparse_each_piece(arguments.problem, arguments.split, blockIdx.y, [&](const sparse_piece &piece) {
+        float out[sparse_half / 2], factor[2];
+        mla_row_pair rows;
+        sparse_begin_rows(out, rows);
+#pragma unroll 1
+        for (int index = piece.first; index < piece.last; index++, count++) {
+            const int block = count & 1;
+            named_sync(1 + block, 256);
+            for (int half = 0; half < 2; half++)
+                factor[half] = ld_shared_f32(shared.factor(block, mla_row_in_tile(half)));
+            mla_scale_rows(out, factor);
+            wgmma_fence();
+            mla_add_values(out, shared.keys(block) + 8 * mla_tile_bytes, shared.keys(block), 1);
+            wgmma_commit();
+            wgmma_wait<0>();
+            wgmma_settle(out);
+            sparse_release<ctas>(shared, block);
+        }
+        sparse_finish(arguments, shared, piece, row0, 1, out, rows);
+    });
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the CUDA variants of mla_decode_sparse_fp8 share: the problem as kernels see it. */
+#ifndef RIDGE_SPARSE_GPU_CUH
+#define RIDGE_SPARSE_GPU_CUH
+
+#include "kernels/mla_decode_sparse_fp8/mla_sparse.h"
+#include "kernels/support/launch.cuh"
+
+#include <cuda_bf16.h>
+
+constexpr int sparse_d_k = SPARSE_D_K, sparse_d_v = SPARSE_D_V, sparse_token_bytes = SPARSE_TOKEN_BYTES;
+constexpr float sparse_scale = 1.0f / 24, sparse_scale_log2 = 1.4426950408889634f / 24,
+                sparse_ln2 = 0.69314718055994531f;
+
+struct sparse_problem {
+    const __nv_bfloat16 *q;
+    const uint8_t *cache;
+    const int32_t *indices;
+    __nv_bfloat16 *out;
+    float *lse;
+    int queries, s_q, h, topk;
+    uint32_t page_size, capacity; /* an index is valid below the capacity */
+    int64_t block_bytes;
+};
+
+static inline sparse_problem sparse_problem_of(const struct ridge_call *call)
+{
+    const int64_t *dim = call->dim;
+    return {(const __nv_bfloat16 *)call->buffer[SPARSE_Q],
+            (const uint8_t *)call->buffer[SPARSE_CACHE],
+            (const int32_t *)call->buffer[SPARSE_INDICES],
+            (__nv_bfloat16 *)call->buffer[SPARSE_OUT],
+            (float *)call->buffer[SPARSE_LSE],
+            (int)sparse_queries(dim),
+            (int)dim[SPARSE_S_Q],
+            (int)dim[SPARSE_H],
+            (int)dim[SPARSE_TOPK],
+            (uint32_t)dim[SPARSE_PAGE_SIZE],
+            (uint32_t)sparse_capacity(dim),
+            sparse_block_bytes(dim)};
+}
+
+/* Bytes of a token; NULL for an index that is no token's, negative ones included. */
+static __device__ __forceinline__ const uint8_t *sparse_token(const sparse_problem &problem, int32_t index)
+{
+    const uint32_t token = (uint32_t)index, page = token / problem.page_size;
+    if (token >= problem.capacity)
+        return NULL;
+    return problem.cache + page * problem.block_bytes + (token - page * problem.page_size) * sparse_token_bytes;
+}
+
+/* Value i of a token. */
+static __device__ __forceinline__ float sparse_value(const uint8_t *token, int i)
+{
+    if (i < 512)
+        return e4m3_to_f32(token[i]) * ((const float *)(token + 512))[i / 128];
+    return __bfloat162float(((const __nv_bfloat16 *)(token + 528))[i - 512]);
+}
+
+static __device__ __forceinline__ int64_t sparse_lse_at(const sparse_problem &problem, int query, int head)
+{
+    return ((int64_t)(query / problem.s_q) * problem.h + head) * problem.s_q + query % problem.s_q;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Producers: half a block, 32 tokens, at a time. Warp w of the warpgroup has tokens 8 w to 8 w + 7 of them, four lanes
+ * a token; of each tile of 64 columns a lane has 16, so that eight lanes store to all banks and load 64 bytes of two
+ * tokens. Each lane's bytes of the next half are on their way while it converts those of this one.
+ */
+#ifndef RIDGE_SPARSE_PRODUCE_CUH
+#define RIDGE_SPARSE_PRODUCE_CUH
+
+#include "kernels/mla_decode_sparse_fp8/sparse_tile.cuh"
+#include "kernels/ptx/gather.cuh"
+
+constexpr int sparse_half_tokens = sparse_block_tokens / 2, sparse_half_bytes = sparse_half_tokens * sparse_d_k * 2;
+
+/* Blocks of a part, one after the other. */
+struct sparse_cursor {
+    int query, block, last;
+};
+
+static __device__ __forceinline__ void sparse_advance(const sparse_problem &problem, const sparse_split &split,
+                                                      sparse_cursor &at)
+{
+    const int units = sparse_units(problem), end = (blockIdx.y + 1) * split.share;
+    const int queries = min((end + units - 1) / units, problem.queries); /* of this part and those before */
+    at.block++;
+    while (at.block >= at.last && at.query < queries) {
+        at.query++;
+        const sparse_piece piece = sparse_piece_of(problem, split, blockIdx.y, at.query);
+        at.block = piece.first;
+        at.last = piece.last;
+    }
+}
+
+static __device__ __forceinline__ sparse_cursor sparse_begin(const sparse_problem &problem, const sparse_split &split)
+{
+    sparse_cursor at = {(int)blockIdx.y * split.share / sparse_units(problem) - 1, 0, 0};
+    sparse_advance(problem, split, at);
+    return at;
+}
+
+static __device__ __forceinline__ bool sparse_more(const sparse_problem &problem, const sparse_cursor &at)
+{
+    return at.query < problem.queries && at.block < at.last;
+}
+
+/* Index of token `token` of the cursor's block; -1 behind the end of the part. */
+static __device__ __forceinline__ int32_t sparse_index(const sparse_problem &problem, const sparse_cursor &at,
+                                                       int token)
+{
+    if (!sparse_more(problem, at))
+        return -1;
+    return __ldg(problem.indices + (int64_t)at.query * problem.topk + at.block * sparse_block_tokens + token);
+}
+
+/* A lane's bytes of a token. */
+struct sparse_raw {
+    uint4 code[8], rope[2];
+    uint4 scale; /* four FP32 */
+};
+
+static __device__ __forceinline__ int sparse_lane_token()
+{
+    return threadIdx.x / 32 % 4 * 8 + threadIdx.x % 32 / 4;
+}
+
+static __device__ __forceinline__ float sparse_scale_of(const uint4 &scales, int tile)
+{
+    return __uint_as_float(tile < 2 ? scales.x : tile < 4 ? scales.y : tile < 6 ? scales.z : scales.w);
+}
+
+/* Four codes times the scale, rounded once. */
+static __device__ __forceinline__ uint2 sparse_bf16(uint32_t codes, float scale)
+{
+    const uint2 halves = cvt_f16x4_e4m3x4(codes);
+    return make_uint2(
+        cvt_bf16x2_f32(cvt_f32_f16((uint16_t)halves.x) * scale, cvt_f32_f16((uint16_t)(halves.x >> 16)) * scale),
+        cvt_bf16x2_f32(cvt_f32_f16((uint16_t)halves.y) * scale, cvt_f32_f16((uint16_t)(halves.y >> 16)) * scale));
+}
+
+/* Where a half goes: this CTA's memory, and with `ctas` 2 the other's, counted on its barrier. */
+template <int ctas> struct sparse_target {
+    uint32_t row, other_row, other_full; /* row: of the lane's token in the first tile */
+
+    __device__ __forceinline__ void store(int tile, int chunk, uint4 v) const
+    {
+        const uint32_t at = tile * mla_tile_bytes + (chunk ^ sparse_lane_token() % 8) * 16;
+        st_shared_v4(row + at, v);
+        if (ctas == 2)
+            st_async_v4(other_row + at, v, other_full);
+    }
+};
+
+template <int ctas>
+static __device__ __forceinline__ sparse_target<ctas> sparse_target_of(const sparse_shared &shared, int block, int rank,
+                                                                       int token)
+{
+    const uint32_t row = shared.keys(block) + token * 128;
+    if (ctas == 1)
+        return {row, 0, 0};
+    return {row, cluster_map(row, rank ^ 1), cluster_map(shared.full(block), rank ^ 1)};
+}
+
+/* Stores a half, and loads the next one: `next` is the lane's token there. Each register is loaded when what it holds
+ * is stored, not before: it would be loaded into another and moved at the end of the loop, when it has arrived. */
+template <int ctas>
+static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, const sparse_target<ctas> &target,
+                                                      const uint8_t *next)
+{
+    const int lane = threadIdx.x % 4;
+#pragma unroll
+    for (int tile = 0; tile < 8; tile++) {
+        const uint4 codes = raw.code[tile];
+        const float scale = sparse_scale_of(raw.scale, tile);
+        const uint2 a = sparse_bf16(codes.x, scale), b = sparse_bf16(codes.y, scale);
+        const uint2 c = sparse_bf16(codes.z, scale), d = sparse_bf16(codes.w, scale);
+        target.store(tile, 2 * lane, make_uint4(a.x, a.y, b.x, b.y));
+        target.store(tile, 2 * lane + 1, make_uint4(c.x, c.y, d.x, d.y));
+        raw.code[tile] = ld_global_stream_v4_if(next != NULL, next + tile * 64 + lane * 16);
+    }
+    raw.scale = ld_global_stream_v4_if(next != NULL, next + 512);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        target.store(8, 2 * lane + i, raw.rope[i]);
+        raw.rope[i] = ld_global_stream_v4_if(next != NULL, next + 528 + lane * 32 + i * 16);
+    }
+}
+
+static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_t *token)
+{
+    const int lane = threadIdx.x % 4;
+    raw.scale = ld_global_stream_v4_if(token != NULL, token + 512);
+#pragma unroll
+    for (int tile = 0; tile < 8; tile++)
+        raw.code[tile] = ld_global_stream_v4_if(token != NULL, token + tile * 64 + lane * 16);
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+        raw.rope[i] = ld_global_stream_v4_if(token != NULL, token + 528 + lane * 32 + i * 16);
+}
+
+/* Bits of a block's 64 tokens, a bit for each that is there; index: of tokens lane and lane + 32. */
+static __device__ __forceinline__ void sparse_store_valid(uint32_t to, const sparse_problem &problem,
+                                                          const int32_t (&index)[2])
+{
+    const uint32_t low = __ballot_sync(~0u, (uint32_t)index[0] < problem.capacity);
+    const uint32_t high = __ballot_sync(~0u, (uint32_t)index[1] < problem.capacity);
+    if (threadIdx.x % 128 == 0)
+        st_shared_v2_f32(to, __uint_as_float(low), __uint_as_float(high));
+}
+
+/* In a cluster this CTA's half of every block, else both. Tokens are loaded one half ahead, their indices two. */
+template <int ctas>
+static __device__ __forceinline__ void sparse_produce(const sparse_arguments &arguments, const sparse_shared &shared)
+{
+    const sparse_problem &problem = arguments.problem;
+    constexpr int halves = 2 / ctas;
+    const int rank = ctas == 2 ? (int)cluster_rank() : 0, token = sparse_lane_token(), lane = threadIdx.x % 32;
+    sparse_cursor at = sparse_begin(problem, arguments.split);
+    bool more = sparse_more(problem, at);
+    int half = 0; /* of the cursor's block */
+    const auto next_index = [&] {
+        const int32_t index = sparse_index(problem, at, (rank + half) * sparse_half_tokens + token);
+        half = (half + 1) % halves;
+        if (half == 0)
+            sparse_advance(problem, arguments.split, at);
+        return index;
+    };
+    sparse_cursor valid_at = at;
+    int32_t valid[2] = {sparse_index(problem, at, lane), sparse_index(problem, at, lane + 32)};
+    sparse_raw raw;
+    sparse_load(raw, sparse_token(problem, next_index()));
+    int32_t index = next_index();
+    for (uint32_t count = 0; more; count++) {
+        const int block = count & 1;
+        mbarrier_wait(shared.empty(block), (count / 2 & 1) ^ 1);
+        sparse_store_valid(shared.valid(block), problem, valid);
+        sparse_advance(problem, arguments.split, valid_at);
+        more = sparse_more(problem, valid_at);
+        valid[0] = sparse_index(problem, valid_at, lane);
+        valid[1] = sparse_index(problem, valid_at, lane + 32);
+        if (ctas == 2 && threadIdx.x % 128 == 0)
+            mbarrier_arrive_expect(shared.full(block), sparse_half_bytes);
+#pragma unroll
+        for (int i = 0; i < halves; i++) {
+            const sparse_target<ctas> target =
+                sparse_target_of<ctas>(shared, block, rank, (rank + i) * sparse_half_tokens + token);
+            const uint8_t *next = sparse_token(problem, index);
+            index = next_index();
+            sparse_convert(raw, target, next);
+            __syncwarp(); /* consumers fence: a fence here would wait for the loads */
+            if (lane == 0)
+                mbarrier_arrive(shared.full(block));
+        }
+    }
+}
+
+#endif
