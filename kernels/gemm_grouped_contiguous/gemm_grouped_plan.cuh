@@ -91,26 +91,24 @@ static inline int gemm_grouped_encode(const struct ridge_call *call, const struc
     const int64_t *dim = call->dim, k = dim[GROUPED_K], n = dim[GROUPED_N], m = dim[GROUPED_M];
     const struct gemm_grouped_compiled *tile = &table->compiled[choice->tile];
     const int64_t rows = gemm_grouped_rows_all(table, dim), blocks = gemm_fp8_block_count(k);
-    const int slice = tile->built.rows / choice->cluster_columns;
-    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[GROUPED_A], rows, k, k, slice, gemm_fp8_depth, 128};
+    const int slice = tile->built.rows / choice->cluster_columns, group = tile->built.group;
+    const int64_t scale_rows = table->by_group ? dim[GROUPED_GROUPS] * blocks : blocks;
+    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[GROUPED_A], rows, k,  k,
+                                        slice,      gemm_fp8_depth,          128,  "a"};
     const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[GROUPED_B], dim[GROUPED_GROUPS] * n, k,
-                                        k,          tile->built.columns,     gemm_fp8_depth,          128};
-    const struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[GROUPED_D],  rows, n, n, 16,
-                                        tile->box,  tile->box == 64 ? 128 : 0};
-    const struct tensor_map_matrix scale_a = {RIDGE_F32,
-                                              call->buffer[GROUPED_SCALE_A],
-                                              table->by_group ? dim[GROUPED_GROUPS] * blocks : blocks,
-                                              m,
-                                              gemm_fp8_block_pitch_a(m),
-                                              1,
-                                              slice,
-                                              0};
+                                        k,          tile->built.columns,     gemm_fp8_depth,          128,
+                                        "b"};
+    const struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[GROUPED_D],   rows, n, n, 16,
+                                        tile->box,  tile->box == 64 ? 128 : 0, "d"};
+    const struct tensor_map_matrix scale_a = {
+        RIDGE_F32, call->buffer[GROUPED_SCALE_A], scale_rows, m, gemm_fp8_block_pitch_a(m), 1, slice, 0, "scale_a"};
     struct gemm_fp8_arguments *gemm = &arguments->cluster.gemm;
-    gemm->tensor_store = n % 8 == 0;
-    if (tensor_map_encode(call, &a, &gemm->maps.a) || tensor_map_encode(call, &b, &gemm->maps.b) ||
-        tensor_map_encode(call, &scale_a, &arguments->scale_a))
-        return 1;
-    return gemm->tensor_store ? tensor_map_encode(call, &d, &gemm->maps.d) : 0;
+    gemm->tensor_store = n % (group ? group : 8) == 0;
+    const int status = group && gemm->tensor_store ? tensor_map_encode_grouped(call, &b, group, &gemm->maps.b)
+                                                   : tensor_map_encode(call, &b, &gemm->maps.b);
+    return status || tensor_map_encode(call, &a, &gemm->maps.a) ||
+           tensor_map_encode(call, &scale_a, &arguments->scale_a) ||
+           (gemm->tensor_store && tensor_map_encode(call, &d, &gemm->maps.d));
 }
 
 static inline void gemm_grouped_tell(const struct ridge_call *call, const struct gemm_grouped_table *table,

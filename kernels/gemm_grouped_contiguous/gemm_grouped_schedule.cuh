@@ -168,10 +168,10 @@ static __device__ __forceinline__ void gemm_grouped_find(const gemm_grouped_argu
     } while (job.group != GROUPED_END);
 }
 
-/* One thread: loads the jobs that were found. */
-template <typename tile>
-static __device__ __forceinline__ void gemm_grouped_produce(const gemm_grouped_arguments &arguments,
-                                                            const gemm_grouped_memory &memory, const gemm_part &part)
+/* One thread: load(at, job) of every job that was found. Returns the place behind the last stage. */
+template <typename function>
+static __device__ __forceinline__ ring_place gemm_grouped_produce(const gemm_grouped_memory &memory,
+                                                                  const function &load)
 {
     ring_place at = {}, next = {};
     gemm_grouped_job job;
@@ -180,8 +180,9 @@ static __device__ __forceinline__ void gemm_grouped_produce(const gemm_grouped_a
         job = gemm_grouped_read(memory.found.data + 16 * next.stage);
         mbarrier_arrive(ring_empty(memory.found, next));
         ring_next(memory.found, next);
-        gemm_grouped_load<tile>(arguments, memory, at, job, part);
+        load(at, job);
     } while (job.group != GROUPED_END);
+    return at;
 }
 
 /* The rows of a box in a slab that are written; (row, column) is its corner in D. */
@@ -356,7 +357,9 @@ static __global__ void __launch_bounds__(tile::threads, 1)
     if (warpgroup == tile::consumers) {
         registers_give<tile::producer_registers>();
         if (threadIdx.x % 128 == 0)
-            gemm_grouped_produce<tile>(arguments, memory, part);
+            gemm_grouped_produce(memory, [&](ring_place &at, const gemm_grouped_job &job) {
+                gemm_grouped_load<tile>(arguments, memory, at, job, part);
+            });
         if (threadIdx.x / 32 % 4 == 1)
             gemm_grouped_find<tile, layout>(arguments, memory.found, part);
         __syncwarp();
