@@ -6,16 +6,27 @@
 /* Buffers that all of these variants read by tensor copies, and what setup calls them. */
 static const struct {
     const char *families;
+    int64_t dim[RIDGE_MAX_AXES];
     int buffer;
     const char *name;
-} operands[] = {{"gemm_bf16|gemm_fp8_tensor|gemm_fp8_block", 0, "a: address"},
-                {"gemm_bf16|gemm_fp8_tensor|gemm_fp8_block", 1, "b: address"},
-                {"gemm_fp8_block", 2, "scale_a: address"}};
+} operands[] = {
+    {"gemm_bf16|gemm_fp8_tensor|gemm_fp8_block", {128, 128, 128}, 0, "a: address"},
+    {"gemm_bf16|gemm_fp8_tensor|gemm_fp8_block", {128, 128, 128}, 1, "b: address"},
+    {"gemm_fp8_block", {128, 128, 128}, 2, "scale_a: address"},
+    {"gemm_fp8_block_1d1d", {128, 128, 128}, 0, "a: address"},
+    {"gemm_fp8_block_1d1d", {128, 128, 128}, 1, "b: address"},
+    {"gemm_fp8_block_1d1d", {128, 128, 128}, 2, "scale_a: address"},
+    {"gemm_fp8_block_1d1d", {128, 128, 128}, 3, "scale_b: address"},
+    {"gemm_grouped_contiguous|gemm_grouped_masked", {2, 64, 128, 128, 128}, 0, "a: address"},
+    {"gemm_grouped_contiguous|gemm_grouped_masked", {2, 64, 128, 128, 128}, 1, "b: address"},
+    {"gemm_grouped_contiguous|gemm_grouped_masked", {2, 64, 128, 128, 128}, 2, "scale_a: address"},
+    {"gemm_grouped_contiguous|gemm_grouped_masked", {2, 64, 128, 128, 128}, 5, "d: address"},
+};
 
-static int refused(const struct ridge_entry *entry, const struct ridge_device *device, char *memory, int buffer,
-                   const char *name)
+static int refused(const struct ridge_entry *entry, const struct ridge_device *device, char *memory, size_t operand)
 {
-    const int64_t dim[RIDGE_MAX_AXES] = {128, 128, 128};
+    const int64_t *dim = operands[operand].dim;
+    const int buffer = operands[operand].buffer;
     char message[256] = "";
     void *place[RIDGE_MAX_BUFFERS], *state = NULL;
     for (int i = 0; i < RIDGE_MAX_BUFFERS; i++)
@@ -28,7 +39,8 @@ static int refused(const struct ridge_entry *entry, const struct ridge_device *d
                               .error = message,
                               .error_bytes = sizeof message};
     const int status = entry->variant->setup(&call, &state);
-    if (status && !state && strstr(message, name) && strstr(message, "8 bytes beyond a multiple of 16"))
+    if (status && !state && strstr(message, operands[operand].name) &&
+        strstr(message, "8 bytes beyond a multiple of 16"))
         return 0;
     printf("FAIL: %s_%s with buffer %d off 16 bytes: setup returns %d, \"%s\"\n", entry->family, entry->label, buffer,
            status, message);
@@ -56,7 +68,7 @@ int main(void)
                 entry->label[0] == '9' || !entry->variant->setup)
                 continue;
             asked++;
-            failed += refused(entry, &info.device, memory, operands[j].buffer, operands[j].name);
+            failed += refused(entry, &info.device, memory, j);
         }
     printf("%d of %d refused\n", asked - failed, asked);
     return failed || asked == 0;

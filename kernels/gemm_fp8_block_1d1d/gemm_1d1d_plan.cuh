@@ -63,13 +63,13 @@ static int gemm_1d1d_encode(const struct ridge_call *call, const struct gemm_1d1
     gemm_1d1d_arguments<walk> *to = &plan->arguments;
     const int64_t m = shape->m, n = shape->n, k = shape->k, blocks = gemm_fp8_block_count(k);
     const int rows = built->rows / plan->choice.cluster_columns, columns = built->columns / plan->choice.cluster_rows;
-    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, rows, gemm_fp8_depth, 128};
-    const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, columns, gemm_fp8_depth, 128};
+    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, rows, gemm_fp8_depth, 128, "a"};
+    const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, columns, gemm_fp8_depth, 128, "b"};
     const struct tensor_map_matrix scale_a = {RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 1, rows,
-                                              0};
-    const struct tensor_map_matrix scale_b = {RIDGE_F32, call->buffer[3], blocks, n, gemm_fp8_block_pitch_a(n),
-                                              1,         columns,         0};
-    const struct tensor_map_matrix out = {RIDGE_F32, call->buffer[d], m, n, n, 16, 32, 128};
+                                              0,         "scale_a"};
+    const struct tensor_map_matrix scale_b = {RIDGE_F32, call->buffer[3], blocks, n,        gemm_fp8_block_pitch_a(n),
+                                              1,         columns,         0,      "scale_b"};
+    const struct tensor_map_matrix out = {RIDGE_F32, call->buffer[d], m, n, n, 16, 32, 128, "d"};
     to->out = {(float *)call->buffer[d], m, n, n % 4 == 0};
     if (tensor_map_encode(call, &a, &to->a) || tensor_map_encode(call, &b, &to->b) ||
         tensor_map_encode(call, &scale_a, &to->scale_a) || tensor_map_encode(call, &scale_b, &to->scale_b))
