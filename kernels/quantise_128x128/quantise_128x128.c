@@ -18,7 +18,7 @@ static double count_scale(const int64_t *dim)
 }
 
 static const struct ridge_shape shapes[] = {
-    {"16384x7168", RIDGE_QUICK, RIDGE_CUDA, {16384, 7168}}, {"4096x7168", RIDGE_STANDARD, RIDGE_CUDA, {4096, 7168}},
+    {"16384x7168", RIDGE_QUICK, RIDGE_CUDA, {16384, 7168}}, {"4096x7168", RIDGE_FULL, RIDGE_CUDA, {4096, 7168}},
     {"7168x16384", RIDGE_FULL, RIDGE_CUDA, {7168, 16384}},  {"65536x7168", RIDGE_FULL, RIDGE_CUDA, {65536, 7168}},
     {"24576x1536", RIDGE_FULL, RIDGE_CUDA, {24576, 1536}},
 };

@@ -17,7 +17,7 @@ static double count_out(const int64_t *dim)
 
 static const struct ridge_shape shapes[] = {
     {"1048576x7168", RIDGE_QUICK, RIDGE_CUDA, {1 << 20, 7168}},
-    {"4194304x2048", RIDGE_STANDARD, RIDGE_CUDA, {1 << 22, 2048}},
+    {"4194304x2048", RIDGE_FULL, RIDGE_CUDA, {1 << 22, 2048}},
     {"1000003x7168", RIDGE_FULL, RIDGE_CUDA, {1000003, 7168}},
     {"262144x7168", RIDGE_FULL, RIDGE_CUDA, {1 << 18, 7168}},
     {"524288x18432", RIDGE_FULL, RIDGE_CUDA, {1 << 19, 18432}},
