@@ -7,6 +7,7 @@
 #include "kernels/ptx/grid.cuh"
 
 constexpr int mla_combine_threads = 256, mla_combine_warps = mla_combine_threads / 32;
+constexpr int mla_combine_batch = 9;
 
 /* Which partial results a request has: of parts first .. last; one part: none. */
 struct mla_cut {
@@ -31,32 +32,51 @@ static __device__ __forceinline__ mla_cut mla_cut_of(const mla_problem &problem,
     return {request, of.first, mine ? of.last : of.first};
 }
 
-/* A block has 128 columns, blockIdx.z, of `rows_a_block` rows, and the warps of a row share its parts. */
-static __global__ void __launch_bounds__(mla_combine_threads, 2)
-    mla_combine(mla_problem problem, mla_split split, int rows_a_block)
+/* Adds parts first, first + step, ...: all loads are under way before the first is used. */
+static __device__ __forceinline__ void mla_combine_some(const mla_problem &problem, const mla_split &split,
+                                                        const mla_cut &cut, int first, int step, int row, int column,
+                                                        float &max, float &sum, float4 &total)
+{
+    const int rows = mla_rows_of(problem);
+    float lse[mla_combine_batch], high = max;
+    float4 value[mla_combine_batch];
+#pragma unroll
+    for (int i = 0; i < mla_combine_batch; i++) {
+        const int part = first + i * step;
+        const int64_t slot = (int64_t)mla_slot(part, cut.first) * rows + row;
+        lse[i] = part <= cut.last ? __ldcg(split.part_lse + slot) : -INFINITY;
+        value[i] = part <= cut.last ? __ldcg((const float4 *)(split.part_out + slot * mla_d_v + column)) : float4{};
+    }
+#pragma unroll
+    for (int i = 0; i < mla_combine_batch; i++)
+        high = fmaxf(high, lse[i]);
+    const float old = max == -INFINITY ? 0 : exp2f(max - high);
+    max = high;
+    sum *= old;
+    total = {total.x * old, total.y * old, total.z * old, total.w * old};
+#pragma unroll
+    for (int i = 0; i < mla_combine_batch; i++) {
+        const float factor = lse[i] == -INFINITY ? 0 : exp2f(lse[i] - high);
+        sum += factor;
+        total = {total.x + value[i].x * factor, total.y + value[i].y * factor, total.z + value[i].z * factor,
+                 total.w + value[i].w * factor};
+    }
+}
+
+/* 128 columns, the column-th, of `rows_a_block` rows; the warps of a row share its parts. All threads call. */
+static __device__ __forceinline__ void mla_combine_rows(const mla_problem &problem, const mla_split &split,
+                                                        const mla_cut &cut, int rows_a_block, int row0, int column0)
 {
     __shared__ float4 value[mla_combine_warps][32];
     __shared__ float2 max_sum[mla_combine_warps];
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rows = mla_rows_of(problem);
     const int sharers = mla_combine_warps / rows_a_block, sharer = warp % sharers;
-    const int row = blockIdx.y * rows_a_block + warp / sharers, column = blockIdx.z * 128 + lane * 4;
-    const mla_cut cut = mla_cut_of(problem, split.parts);
-    if (cut.first == cut.last)
-        return;
-    grid_wait();
+    const int row = row0 + warp / sharers, column = column0 + lane * 4;
     float max = -INFINITY, sum = 0;
     float4 total = {};
-#pragma unroll 4
-    for (int part = cut.first + sharer; part <= cut.last && row < rows; part += sharers) {
-        const int64_t slot = (int64_t)mla_slot(part, cut.first) * rows + row;
-        const float lse = __ldcg(split.part_lse + slot), high = fmaxf(max, lse);
-        const float4 mine = __ldcg((const float4 *)(split.part_out + slot * mla_d_v + column));
-        const float old = max == -INFINITY ? 0 : exp2f(max - high), factor = lse == -INFINITY ? 0 : exp2f(lse - high);
-        max = high;
-        sum = sum * old + factor;
-        total = {total.x * old + mine.x * factor, total.y * old + mine.y * factor, total.z * old + mine.z * factor,
-                 total.w * old + mine.w * factor};
-    }
+#pragma unroll 1
+    for (int part = cut.first + sharer; part <= cut.last && row < rows; part += sharers * mla_combine_batch)
+        mla_combine_some(problem, split, cut, part, sharers, row, column, max, sum, total);
     value[warp][lane] = total;
     if (lane == 0)
         max_sum[warp] = make_float2(max, sum);
@@ -76,9 +96,26 @@ static __global__ void __launch_bounds__(mla_combine_threads, 2)
                  total.w + factor * other.w};
     }
     mla_store_four(problem, cut.request, row, column, total);
-    if (lane == 0 && blockIdx.z == 0)
+    if (lane == 0 && column0 == 0)
         problem.lse[mla_lse_at(problem, cut.request, row)] =
             high == -INFINITY ? INFINITY : (high + log2f(all)) * mla_ln2;
+}
+
+/* blockIdx.y: every gridDim.y-th group of rows and 128 columns. Where no request was cut, as in an even batch, the
+ * blocks are there for nothing, so that they are few. */
+static __global__ void __launch_bounds__(mla_combine_threads, 2)
+    mla_combine(mla_problem problem, mla_split split, int rows_a_block)
+{
+    constexpr int quarters = mla_d_v / 128;
+    const mla_cut cut = mla_cut_of(problem, split.parts);
+    const int groups = (mla_rows_of(problem) + rows_a_block - 1) / rows_a_block * quarters;
+    if (cut.first == cut.last)
+        return;
+    grid_wait();
+    for (int group = blockIdx.y; group < groups; group += gridDim.y) {
+        mla_combine_rows(problem, split, cut, rows_a_block, group / quarters * rows_a_block, group % quarters * 128);
+        __syncthreads();
+    }
 }
 
 /* With `early` the blocks are in place before the kernel in front has ended, and wait for it in grid_wait(). */
@@ -95,7 +132,9 @@ static inline int mla_launch_combine(const struct ridge_call *call, const mla_pr
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)requests, (unsigned)ridge_ceil_div(rows, rows_a_block), mla_d_v / 128);
+    const int64_t groups = ridge_ceil_div(rows, rows_a_block) * (mla_d_v / 128);
+    const int64_t share = ridge_ceil_div(4 * call->device->sms, requests);
+    config.gridDim = dim3((unsigned)requests, (unsigned)(groups < share ? groups : share));
     config.blockDim = dim3(mla_combine_threads);
     config.stream = ridge_stream(call);
     config.attrs = &attribute;

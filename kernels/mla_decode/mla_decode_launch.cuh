@@ -5,6 +5,7 @@
 
 #include "kernels/mla_decode/mla_decode_combine.cuh"
 #include "kernels/mla_decode/mla_decode_tile.cuh"
+#include "kernels/support/tensor_map_side_by_side.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,8 @@ static inline int mla_encode(const struct ridge_call *call, int q_rows, mla_tile
     const struct tensor_map_matrix q = {mla_dtype, problem.q, rows, mla_d_k, mla_d_k, q_rows, 64, 128, "q", false};
     const struct tensor_map_matrix kv = {mla_dtype,      problem.kv, keys, mla_d_k, mla_d_k,
                                          mla_block_keys, 64,         128,  "kv",    true};
-    return tensor_map_encode(call, &q, &arguments->q) || tensor_map_encode(call, &kv, &arguments->kv);
+    return tensor_map_encode(call, &q, &arguments->q) || tensor_map_encode(call, &kv, &arguments->kv) ||
+           tensor_map_encode_side_by_side(call, &kv, 2, &arguments->kv_wide);
 }
 
 /* The state is a mla_tile_arguments; tiles of q_rows rows of q. */

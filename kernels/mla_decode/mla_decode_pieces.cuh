@@ -4,6 +4,7 @@
 #define RIDGE_MLA_DECODE_PIECES_CUH
 
 #include "kernels/mla_decode/mla_decode_tile.cuh"
+#include "kernels/ptx/tma_side_by_side.cuh"
 #include "kernels/support/trace.cuh"
 
 /* The part's share: as the table has it, or by the lengths. A whole warp calls. */
@@ -49,7 +50,8 @@ static __device__ __forceinline__ void mla_begin_rows(const mla_problem &problem
         rows.visible[half] = mla_visible(problem, piece.length, row0 + mla_row_in_tile(half));
 }
 
-/* Tiles first .. last - 1 of a block, each as soon as it is there. */
+/* Tiles first .. last - 1 of a block, as soon as they are there; they come alone, in pairs, or (0) were waited for. */
+template <int tiles_a_copy = 1>
 static __device__ __forceinline__ void mla_scores_of_tiles(float (&score)[32], const mla_shared &shared, int block,
                                                            uint32_t parity, int first, int last, int keep)
 {
@@ -57,7 +59,8 @@ static __device__ __forceinline__ void mla_scores_of_tiles(float (&score)[32], c
     for (int tile = first; tile < last; tile++) {
         if (tile == first)
             trace_begin(trace_keys);
-        mbarrier_wait(shared.full(block, tile), parity);
+        if (tiles_a_copy == 1 || (tiles_a_copy == 2 && tile % 2 == 0))
+            mbarrier_wait(shared.full(block, tile), parity);
         if (tile == first)
             trace_end(trace_keys);
         wgmma_fence();
@@ -108,6 +111,39 @@ static __device__ __forceinline__ int mla_page_of_block(const mla_problem &probl
     return __shfl_sync(~0u, pages.page, block - pages.first);
 }
 
+/* Half of a block's values in two copies, when that half was given back. One thread calls. */
+template <bool evict_first = false>
+static __device__ __forceinline__ void mla_load_half(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                     int block, int half, int row, uint32_t parity)
+{
+    mbarrier_wait(shared.empty(block, half), parity ^ 1);
+#pragma unroll
+    for (int tile = half * 4; tile < half * 4 + 4; tile += 2) {
+        const uint32_t full = shared.full(block, tile);
+        mbarrier_arrive_expect(full, 2 * mla_tile_bytes);
+        const uint32_t to = shared.keys(block) + tile * mla_tile_bytes;
+        if (evict_first)
+            tma_load_side_by_side_hint(to, &arguments.kv_wide, tile, row, full, l2_evict_first());
+        else
+            tma_load_side_by_side(to, &arguments.kv_wide, tile, row, full);
+    }
+}
+
+/* A block's last tile, when `part` was given back. */
+template <bool evict_first = false>
+static __device__ __forceinline__ void mla_load_last(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                     int block, int part, int row, uint32_t parity)
+{
+    const uint32_t full = shared.full(block, 8);
+    mbarrier_wait(shared.empty(block, part), parity ^ 1);
+    mbarrier_arrive_expect(full, mla_tile_bytes);
+    const uint32_t to = shared.keys(block) + 8 * mla_tile_bytes;
+    if (evict_first)
+        tma_load_hint(to, &arguments.kv, mla_d_v, row, full, l2_evict_first());
+    else
+        tma_load(to, &arguments.kv, mla_d_v, row, full);
+}
+
 static __device__ __forceinline__ void mla_produce_q(const mla_tile_arguments &arguments, const mla_shared &shared,
                                                      const mla_piece &piece, uint32_t parity)
 {
@@ -116,6 +152,32 @@ static __device__ __forceinline__ void mla_produce_q(const mla_tile_arguments &a
         mla_load_q(arguments, shared, piece.request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows);
     }
     __syncwarp();
+}
+
+/* One of four warps, for half of every other block: load(row of the cache, parity) in its thread 0; one also for q:
+ * load_q(piece, parity). */
+template <typename function, typename function_q>
+static __device__ __forceinline__ void mla_produce_half(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                        int block, int half, const function &load,
+                                                        const function_q &load_q)
+{
+    const mla_problem &problem = arguments.problem;
+    uint32_t q_parity = 0, parity = 0;
+    mla_each_piece(arguments, [&](const mla_piece &piece) {
+        mla_pages pages = {-32, 0};
+        if (block == 1 && half == 0)
+            load_q(piece, q_parity);
+        q_parity ^= 1;
+#pragma unroll 1
+        for (int index = piece.first + block; index < piece.last; index += 2) {
+            const int page = mla_page_of_block(problem, pages, piece.request, index, piece.last);
+            const int row = page * problem.page_size + index * mla_block_keys % problem.page_size;
+            if (threadIdx.x % 32 == 0)
+                load(row, parity);
+            __syncwarp();
+            parity ^= 1;
+        }
+    });
 }
 
 #endif

@@ -17,6 +17,10 @@
 #include "kernels/ptx/emulate.cuh"
 #include "kernels/ptx/grid.cuh"
 
+/* How a block of keys comes: nine tiles that one thread sends; four pairs of tiles and one alone, sent by four warps; the
+ * same under evict-first; one copy when both warpgroups gave the block back (the map kv_wide then takes nine tiles). */
+enum mla_copies { mla_tiles_alone, mla_pairs, mla_pairs_evict_first, mla_whole_blocks };
+
 /* What belongs to a pair of blocks. */
 struct mla_pair {
     int key;    /* first of block 0 */
@@ -31,17 +35,20 @@ static __device__ __forceinline__ int mla_valid_keys(const mla_pair &pair, int b
 }
 
 /* In the order in which the producer sends them. queued(): when all products wait for the tensor cores. */
-template <typename function>
+template <mla_copies copies, typename function>
 static __device__ __forceinline__ void mla_scores(float (&score)[32], const mla_shared &shared, int block,
                                                   uint32_t parity, const function &queued)
 {
+    constexpr int apart = copies == mla_whole_blocks ? 0 : copies == mla_tiles_alone ? 1 : 2;
     trace_begin(trace_scores);
+    if (copies == mla_whole_blocks)
+        mbarrier_wait(shared.full(block, 0), parity);
     if (block == 0) {
-        mla_scores_of_tiles(score, shared, 0, parity, 0, 9, 0);
+        mla_scores_of_tiles<apart>(score, shared, 0, parity, 0, 9, 0);
     } else {
-        mla_scores_of_tiles(score, shared, 1, parity, 4, 8, 0);
-        mla_scores_of_tiles(score, shared, 1, parity, 0, 4, 1);
-        mla_scores_of_tiles(score, shared, 1, parity, 8, 9, 1);
+        mla_scores_of_tiles<apart>(score, shared, 1, parity, 4, 8, 0);
+        mla_scores_of_tiles<apart>(score, shared, 1, parity, 0, 4, 1);
+        mla_scores_of_tiles<apart>(score, shared, 1, parity, 8, 9, 1);
     }
     wgmma_commit();
     queued();
@@ -51,13 +58,13 @@ static __device__ __forceinline__ void mla_scores(float (&score)[32], const mla_
 }
 
 /* Warpgroup 0, columns 0 .. 255. */
-template <bool staggered>
+template <bool staggered, mla_copies copies>
 static __device__ __forceinline__ void mla_pair_left(const mla_shared &shared, const mla_pair &pair,
                                                      float (&out)[mla_half / 2], mla_row_pair &rows)
 {
     float score[32], factor[2], old[2] = {rows.max[0], rows.max[1]};
     uint32_t p[4][4];
-    mla_scores(score, shared, 0, pair.parity[0], [&] {
+    mla_scores<copies>(score, shared, 0, pair.parity[0], [&] {
         if (staggered && pair.two)
             named_arrive(7, 256);
     });
@@ -116,7 +123,7 @@ static __device__ __forceinline__ void mla_pair_left(const mla_shared &shared, c
 }
 
 /* Warpgroup 1, columns 256 .. 511. */
-template <bool staggered>
+template <bool staggered, mla_copies copies>
 static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, const mla_pair &pair,
                                                       float (&out)[mla_half / 2], mla_row_pair &rows)
 {
@@ -125,7 +132,7 @@ static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, 
     if (pair.two) {
         if (staggered)
             named_sync(7, 256);
-        mla_scores(score, shared, 1, pair.parity[1], [] {});
+        mla_scores<copies>(score, shared, 1, pair.parity[1], [] {});
         if (mla_valid_keys(pair, 1) < mla_block_keys)
             mla_clear_values(shared.keys(1), mla_valid_keys(pair, 1));
         named_sync(4, 128);
@@ -172,7 +179,7 @@ static __device__ __forceinline__ void mla_pair_right(const mla_shared &shared, 
     mla_release(shared.empty(0, 1));
 }
 
-template <bool staggered>
+template <bool staggered, mla_copies copies>
 static __device__ __forceinline__ void mla_consume(const mla_tile_arguments &arguments, const mla_shared &shared,
                                                    int warpgroup)
 {
@@ -190,9 +197,9 @@ static __device__ __forceinline__ void mla_consume(const mla_tile_arguments &arg
             pair.key = block * mla_block_keys;
             pair.two = block + 1 < piece.last;
             if (warpgroup == 0)
-                mla_pair_left<staggered>(shared, pair, out, rows);
+                mla_pair_left<staggered, copies>(shared, pair, out, rows);
             else
-                mla_pair_right<staggered>(shared, pair, out, rows);
+                mla_pair_right<staggered, copies>(shared, pair, out, rows);
             pair.parity[0] ^= 1;
             pair.parity[1] ^= pair.two;
         }
@@ -243,8 +250,38 @@ static __device__ __forceinline__ void mla_produce(const mla_tile_arguments &arg
     });
 }
 
+static __device__ __forceinline__ void mla_load_whole(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                      int block, int row, uint32_t parity)
+{
+    for (int reader = 0; reader < 2; reader++)
+        mbarrier_wait(shared.empty(block, reader), parity ^ 1);
+    mbarrier_arrive_expect(shared.full(block, 0), mla_block_bytes);
+    tma_load_side_by_side(shared.keys(block), &arguments.kv_wide, 0, row, shared.full(block, 0));
+}
+
+/* By four warps: a wait of one does not keep the others from loading. */
+template <mla_copies copies>
+static __device__ __forceinline__ void mla_produce_wide(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                        int block, int half)
+{
+    constexpr bool evict_first = copies == mla_pairs_evict_first;
+    mla_produce_half(
+        arguments, shared, block, half,
+        [&](int row, uint32_t parity) {
+            if (copies == mla_whole_blocks) {
+                if (half == block)
+                    mla_load_whole(arguments, shared, block, row, parity);
+                return;
+            }
+            mla_load_half<evict_first>(arguments, shared, block, half, row, parity);
+            if (half != block)
+                mla_load_last<evict_first>(arguments, shared, block, half, row, parity);
+        },
+        [&](const mla_piece &piece, uint32_t parity) { mla_produce_q(arguments, shared, piece, parity); });
+}
+
 /* blockIdx: tile of rows, part. */
-template <bool staggered>
+template <bool staggered, mla_copies copies = mla_tiles_alone>
 static __global__ void __launch_bounds__(mla_threads, 1)
     mla_seesaw_kernel(const __grid_constant__ mla_tile_arguments arguments)
 {
@@ -259,11 +296,14 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {
         registers_give<mla_producer_registers>();
-        if (threadIdx.x / 32 == 8)
+        const int warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0);
+        if (copies != mla_tiles_alone)
+            mla_produce_wide<copies>(arguments, shared, warp / 2, warp % 2);
+        else if (warp == 0)
             mla_produce(arguments, shared);
     } else {
         registers_take<mla_consumer_registers>();
-        mla_consume<staggered>(arguments, shared, warpgroup);
+        mla_consume<staggered, copies>(arguments, shared, warpgroup);
     }
 }
 

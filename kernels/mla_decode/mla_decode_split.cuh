@@ -41,6 +41,7 @@ static __device__ __forceinline__ int mla_warp_sum(int value)
 static __device__ __forceinline__ void mla_count_units(const mla_problem &problem, int request, int &before, int &total)
 {
     int mine_before = 0, mine = 0;
+#pragma unroll 4 /* loads under way together */
     for (int i = threadIdx.x % 32; i < problem.b; i += 32) {
         const int units = mla_units(problem, i);
         mine += units;

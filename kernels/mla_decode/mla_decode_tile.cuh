@@ -22,14 +22,15 @@ constexpr int mla_tile_rows = 64, mla_tiles = mla_d_k / 64, mla_tile_bytes = 64 
 constexpr int mla_block_bytes = mla_tiles * mla_tile_bytes, mla_threads = 384, mla_half = mla_d_v / 2;
 constexpr int mla_producer_registers = 40, mla_consumer_registers = 232;
 
-/* Shared memory: q, two blocks of keys, what rows exchange, barriers. */
-constexpr int mla_keys_at = mla_block_bytes, mla_rows_at = 3 * mla_block_bytes;
+/* Shared memory: q, two blocks of keys, a tile of probabilities, what rows exchange, barriers. */
+constexpr int mla_keys_at = mla_block_bytes, mla_p_at = 3 * mla_block_bytes, mla_rows_at = mla_p_at + mla_tile_bytes;
 constexpr int mla_barriers_at = mla_rows_at + 6 * 64 * (int)sizeof(float);
-constexpr int mla_shared_bytes = mla_barriers_at + 8 * (2 + 2 * mla_tiles + 4);
+constexpr int mla_shared_bytes = mla_barriers_at + 8 * (2 + 2 * mla_tiles + 7);
 static_assert(mla_shared_bytes <= 232448, "more than the shared memory of a block");
 
 struct mla_tile_arguments {
-    CUtensorMap q, kv; /* boxes of 64 columns: 64 rows of q; a page of kv, or 64 rows of a larger one */
+    CUtensorMap q, kv;   /* boxes of 64 columns: 64 rows of q; 64 rows of kv */
+    CUtensorMap kv_wide; /* two such boxes of kv, side by side there and one after the other in shared memory */
     mla_problem problem;
     mla_split split;
 };
@@ -45,6 +46,10 @@ struct mla_shared {
     __device__ uint32_t keys(int block) const
     {
         return base + mla_keys_at + block * mla_block_bytes;
+    }
+    __device__ uint32_t p() const
+    {
+        return base + mla_p_at;
     }
     /* A float a row: the maximum that a warpgroup announces, and its sum for every other request: one warpgroup may
      * be at the next request's end while the other still reads. */
@@ -68,21 +73,27 @@ struct mla_shared {
     {
         return base + mla_barriers_at + 16 + (block * mla_tiles + tile) * 8;
     }
-    /* Of the part of a block that warpgroup `reader` is the last to read. */
+    /* Of the last tile of q, where that has other uses. */
+    __device__ uint32_t q_last_empty() const
+    {
+        return empty(2, 0);
+    }
+    /* Of the part of a block that warpgroup `reader` is the last to read; 2: its last tile, where that is a part. */
     __device__ uint32_t empty(int block, int reader) const
     {
-        return base + mla_barriers_at + 16 + 2 * mla_tiles * 8 + (block * 2 + reader) * 8;
+        return base + mla_barriers_at + 16 + 2 * mla_tiles * 8 + (block * 3 + reader) * 8;
     }
 };
 
-static __device__ __forceinline__ void mla_init_barriers(const mla_shared &shared)
+static __device__ __forceinline__ void mla_init_barriers(const mla_shared &shared, int ctas = 1)
 {
     mbarrier_init(shared.q_full(), 1);
     mbarrier_init(shared.q_empty(), 8);
+    mbarrier_init(shared.q_last_empty(), 8);
     for (int i = 0; i < 2 * mla_tiles; i++)
         mbarrier_init(shared.full(0, i), 1);
-    for (int i = 0; i < 4; i++)
-        mbarrier_init(shared.empty(i / 2, i % 2), 4);
+    for (int i = 0; i < 6; i++)
+        mbarrier_init(shared.empty(i / 3, i % 3), 4 * ctas);
     mbarrier_init_fence();
 }
 
@@ -159,7 +170,7 @@ static __device__ __forceinline__ void mla_store_probabilities(uint32_t tile, co
 
 static __device__ __forceinline__ void mla_scale_rows(float (&value)[mla_half / 2], const float (&factor)[2])
 {
-    if (factor[0] == 1 && factor[1] == 1)
+    if (!__any_sync(~0u, factor[0] != 1 || factor[1] != 1))
         return;
 #pragma unroll
     for (int i = 0; i < mla_half / 2; i++)
@@ -193,11 +204,12 @@ static __device__ __forceinline__ void mla_raise(float (&max)[2], const float (&
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        float high = score[2 * half];
+        float highs[2] = {score[2 * half], score[2 * half + 1]}; /* two chains of half the latency */
 #pragma unroll
         for (int i = 0; i < 32; i++)
             if (i / 2 % 2 == half)
-                high = fmaxf(high, score[i]);
+                highs[i % 2] = fmaxf(highs[i % 2], score[i]);
+        float high = fmaxf(highs[0], highs[1]);
         high = fmaxf(high, __shfl_xor_sync(~0u, high, 1));
         max[half] = fmaxf(max[half], fmaxf(high, __shfl_xor_sync(~0u, high, 2)));
     }
@@ -273,13 +285,12 @@ static __device__ __forceinline__ void mla_store_part(const mla_problem &problem
     }
 }
 
-/* End of a request: sums of both warpgroups (barrier 5), then the result. Warpgroup 0 writes lse. */
-static __device__ __forceinline__ void mla_finish(const mla_tile_arguments &arguments, const mla_shared &shared,
-                                                  const mla_piece &piece, int turn, int row0, int warpgroup,
-                                                  const float (&out)[mla_half / 2], const mla_row_pair &rows)
+/* End of a request: sums of both warpgroups (barrier 5), of which factor becomes the inverse. Warpgroup 0 writes lse. */
+static __device__ __forceinline__ void mla_total(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                 const mla_piece &piece, int turn, int row0, int warpgroup,
+                                                 const mla_row_pair &rows, float (&factor)[2])
 {
     const mla_problem &problem = arguments.problem;
-    float factor[2];
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         float sum = rows.sum[half] + __shfl_xor_sync(~0u, rows.sum[half], 1);
@@ -301,6 +312,15 @@ static __device__ __forceinline__ void mla_finish(const mla_tile_arguments &argu
                 __stcg(arguments.split.part_lse + (int64_t)piece.slot * mla_rows_of(problem) + row0 + row, lse);
         }
     }
+}
+
+static __device__ __forceinline__ void mla_finish(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                  const mla_piece &piece, int turn, int row0, int warpgroup,
+                                                  const float (&out)[mla_half / 2], const mla_row_pair &rows)
+{
+    const mla_problem &problem = arguments.problem;
+    float factor[2];
+    mla_total(arguments, shared, piece, turn, row0, warpgroup, rows, factor);
     if (piece.whole)
         mla_store_whole(problem, shared.q(), out, factor, warpgroup, piece.request, row0);
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/support/tensor_map.h"
 #include "kernels/support/launch.cuh"
+#include "kernels/support/tensor_map_side_by_side.h"
 
 static int encode_function(const struct ridge_call *call, decltype(&cuTensorMapEncodeTiled) *encode)
 {
@@ -118,6 +119,19 @@ extern "C" int tensor_map_encode_stack(const struct ridge_call *call, const stru
         {(cuuint64_t)matrix->columns, (cuuint64_t)matrix->rows, (cuuint64_t)count},
         {row, (cuuint64_t)matrix->rows * row},
         {(cuuint32_t)matrix->box_columns, (cuuint32_t)matrix->box_rows, 1},
+    };
+    return encode_box(call, matrix, &tensor, map);
+}
+
+extern "C" int tensor_map_encode_side_by_side(const struct ridge_call *call, const struct tensor_map_matrix *matrix,
+                                              int boxes, CUtensorMap *map)
+{
+    const cuuint64_t element = element_bytes(matrix->dtype), width = (cuuint64_t)matrix->box_columns;
+    const struct tensor_box tensor = {
+        3,
+        {width, (cuuint64_t)matrix->rows, (cuuint64_t)matrix->columns / width},
+        {(cuuint64_t)matrix->pitch * element, width * element},
+        {(cuuint32_t)width, (cuuint32_t)matrix->box_rows, (cuuint32_t)boxes},
     };
     return encode_box(call, matrix, &tensor, map);
 }
