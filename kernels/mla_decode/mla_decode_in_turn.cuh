@@ -300,7 +300,7 @@ static __device__ __forceinline__ void mla_turn_consume(const mla_tile_arguments
 {
     const int row0 = blockIdx.x * mla_tile_rows;
     uint32_t q_parity = 0, parity = 0;
-    mla_each_piece(arguments, [&](const mla_piece &piece) {
+    mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
         mla_turn_state state;
         mla_begin_rows(arguments.problem, piece, row0, state.out, state.rows);
         mbarrier_wait(shared.q_full(), q_parity);

@@ -22,17 +22,19 @@ static __device__ __forceinline__ void mla_check_table(const mla_split &split, c
         *split.stale = 1 + piece.request;
 }
 
-/* Pieces of a part, in the order in which producer and consumers walk them. */
-template <typename function>
+/* Pieces of a part, in the order in which producer and consumers walk them; by the lengths alone unless `table`. */
+template <bool table = true, typename function>
 static __device__ __forceinline__ void mla_each_piece(const mla_tile_arguments &arguments, const function &of_piece)
 {
     const mla_problem &problem = arguments.problem;
-    mla_range range = mla_share_of(arguments);
+    mla_range range =
+        table ? mla_share_of(arguments) : mla_range_of(problem, arguments.split.parts, (int)blockIdx.y);
     if (range.request >= problem.b)
         return;
     do {
         const mla_piece piece = mla_piece_of(problem, range, blockIdx.y);
-        mla_check_table(arguments.split, piece);
+        if (table)
+            mla_check_table(arguments.split, piece);
         if (piece.mine)
             of_piece(piece);
     } while (mla_advance(problem, range));
@@ -163,7 +165,7 @@ static __device__ __forceinline__ void mla_produce_half(const mla_tile_arguments
 {
     const mla_problem &problem = arguments.problem;
     uint32_t q_parity = 0, parity = 0;
-    mla_each_piece(arguments, [&](const mla_piece &piece) {
+    mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
         mla_pages pages = {-32, 0};
         if (block == 1 && half == 0)
             load_q(piece, q_parity);
