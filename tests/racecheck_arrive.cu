@@ -5,8 +5,8 @@
  *   nvcc -gencode arch=compute_90a,code=sm_90a -I. -o racecheck_arrive tests/racecheck_arrive.cu
  *   for mode in 0 1 2 3; do compute-sanitizer --tool racecheck ./racecheck_arrive $mode; done
  *
- * Seen with CUDA 13.0: 0 (__syncthreads) and 1 (both bar.sync) no hazard, 2 (writer bar.arrive, reader bar.sync, and the
- * other way round; ordered by PTX ISA 9.0, 9.7.13.1) two, 3 (no barrier: a race) three.
+ * Seen with CUDA 13.0: 0 (__syncthreads) and 1 (both bar.sync) no hazard, 2 (writer bar.arrive, reader bar.sync, and
+ * the other way round; ordered by PTX ISA 9.0, 9.7.13.1) two, 3 (no barrier: a race) three.
  */
 #include "kernels/ptx/warpgroup.cuh"
 

@@ -2,7 +2,6 @@
 #include "kernels/mla_decode/mla_decode_launch.cuh"
 #include "kernels/mla_decode/mla_decode_seesaw.cuh"
 
-
 static int setup(struct ridge_call *call, void **state)
 {
     return mla_tile_setup(call, (const void *)mla_seesaw_kernel<false, mla_pairs>, state);

@@ -78,7 +78,7 @@ static __device__ __forceinline__ void mla_store_direct(const mla_problem &probl
     for (int half = 0; half < 2; half++) {
         const int row = row0 + mla_row_in_tile(half);
         mla_element *dst = problem.out + ((int64_t)request * mla_rows_of(problem) + row) * mla_d_v +
-                             warpgroup * mla_half + threadIdx.x % 4 * 8;
+                           warpgroup * mla_half + threadIdx.x % 4 * 8;
 #pragma unroll
         for (int i = 2 * half; i < mla_half / 2; i += 16) {
             uint32_t word[4];

@@ -27,8 +27,7 @@ template <bool table = true, typename function>
 static __device__ __forceinline__ void mla_each_piece(const mla_tile_arguments &arguments, const function &of_piece)
 {
     const mla_problem &problem = arguments.problem;
-    mla_range range =
-        table ? mla_share_of(arguments) : mla_range_of(problem, arguments.split.parts, (int)blockIdx.y);
+    mla_range range = table ? mla_share_of(arguments) : mla_range_of(problem, arguments.split.parts, (int)blockIdx.y);
     if (range.request >= problem.b)
         return;
     do {

@@ -17,8 +17,9 @@
 #include "kernels/ptx/emulate.cuh"
 #include "kernels/ptx/grid.cuh"
 
-/* How a block of keys comes: nine tiles that one thread sends; four pairs of tiles and one alone, sent by four warps; the
- * same under evict-first; one copy when both warpgroups gave the block back (the map kv_wide then takes nine tiles). */
+/* How a block of keys comes: nine tiles that one thread sends; four pairs of tiles and one alone, sent by four warps;
+ * the same under evict-first; one copy when both warpgroups gave the block back (the map kv_wide then takes nine
+ * tiles). */
 enum mla_copies { mla_tiles_alone, mla_pairs, mla_pairs_evict_first, mla_whole_blocks };
 
 /* What belongs to a pair of blocks. */

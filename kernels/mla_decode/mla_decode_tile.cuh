@@ -285,7 +285,8 @@ static __device__ __forceinline__ void mla_store_part(const mla_problem &problem
     }
 }
 
-/* End of a request: sums of both warpgroups (barrier 5), of which factor becomes the inverse. Warpgroup 0 writes lse. */
+/* End of a request: sums of both warpgroups (barrier 5), of which factor becomes the inverse. Warpgroup 0 writes lse.
+ */
 static __device__ __forceinline__ void mla_total(const mla_tile_arguments &arguments, const mla_shared &shared,
                                                  const mla_piece &piece, int turn, int row0, int warpgroup,
                                                  const mla_row_pair &rows, float (&factor)[2])

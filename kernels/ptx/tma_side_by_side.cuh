@@ -10,10 +10,11 @@
 static __device__ __forceinline__ void tma_load_side_by_side(uint32_t shared, const void *map, int box, int row,
                                                              uint32_t barrier)
 {
-    asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
-                 "[%5];" ::"r"(shared),
-                 "l"(map), "r"(0), "r"(row), "r"(box), "r"(barrier)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+        "[%5];" ::"r"(shared),
+        "l"(map), "r"(0), "r"(row), "r"(box), "r"(barrier)
+        : "memory");
 }
 
 /* The same under a policy of L2. */
