@@ -16,8 +16,7 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_10_in_turn = {
     .idea = "both warpgroups add the values of block 0, then those of block 1; a block is given back in three parts",
     .source = "",
     .changes = "against 09: probabilities are not scaled again and have memory of their own; the next scores are "
-               "queued behind the "
-               "last values; the next request's q is loaded under them",
+               "queued behind the last values; the next request's q is loaded under them",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = mla_tile_unsupported,
