@@ -65,6 +65,20 @@ static void tile_fits_the_shape(void **state)
     assert_int_equal(choice.tile, 1); /* 22 x 12 tiles are two waves */
 }
 
+/* 41 columns of tiles: in pairs of rows they are five waves, in pairs of columns six. 140 columns are as many waves in
+ * both, and a pair of columns shares the larger slice. */
+static void wide_tile_shares_what_fits_the_waves(void **state)
+{
+    (void)state;
+    static const struct gemm_built wide[] = {{256, 176, 432 * 128, 45056, 0, true}};
+    const int64_t odd[] = {4096, 7168, 2048}, even[] = {4096, 24576, 1536};
+    struct gemm_choice choice = gemm_choose(wide, 1, odd, &h200);
+    assert_int_equal(choice.cluster_rows, 2);
+    assert_int_equal(choice.stages, 3);
+    choice = gemm_choose(wide, 1, even, &h200);
+    assert_int_equal(choice.cluster_columns, 2);
+}
+
 /* Consumers that take turns lose the end of their last tile only: nothing against others in one wave of tiles, and 728
  * clocks for each wave before the last. */
 static void turns_hide_the_end_of_a_tile(void **state)
@@ -197,10 +211,15 @@ static void plans_are_listed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_tile_once),       cmocka_unit_test(bands_go_column_by_column),
-        cmocka_unit_test(tile_fits_the_shape),   cmocka_unit_test(turns_hide_the_end_of_a_tile),
-        cmocka_unit_test(choice_fits_the_chip),  cmocka_unit_test(a_plan_is_obeyed),
-        cmocka_unit_test(a_bad_plan_is_refused), cmocka_unit_test(plans_are_listed),
+        cmocka_unit_test(every_tile_once),
+        cmocka_unit_test(bands_go_column_by_column),
+        cmocka_unit_test(tile_fits_the_shape),
+        cmocka_unit_test(wide_tile_shares_what_fits_the_waves),
+        cmocka_unit_test(turns_hide_the_end_of_a_tile),
+        cmocka_unit_test(choice_fits_the_chip),
+        cmocka_unit_test(a_plan_is_obeyed),
+        cmocka_unit_test(a_bad_plan_is_refused),
+        cmocka_unit_test(plans_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

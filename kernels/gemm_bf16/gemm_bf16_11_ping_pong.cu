@@ -12,7 +12,7 @@ struct bf16_format {
     }
 };
 
-#define TILES(X) X(176, 3) X(192, 3)
+#define TILES(X) X(192, 3)
 #define COMPILED(...) gemm_turn_compiled_of<bf16_format, gemm_turn_tile<__VA_ARGS__>>(),
 static const struct gemm_turn_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_turn_table table = {RIDGE_BF16, bf16_format::depth, compiled,
@@ -46,5 +46,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_11_ping_pong = {
     .describe = gemm_turn_describe,
     .launch = gemm_turn_launch,
     .plans = plans,
-    .kernel = (const void *)gemm_ping_pong<bf16_format, gemm_turn_tile<176, 3>>,
+    .kernel = (const void *)gemm_ping_pong<bf16_format, gemm_turn_tile<192, 3>>,
 };
