@@ -10,11 +10,19 @@
 #ifndef RIDGE_GEMM_FP8_BLOCK_DIRECT_CUH
 #define RIDGE_GEMM_FP8_BLOCK_DIRECT_CUH
 
-#include "kernels/gemm_fp8_block/gemm_fp8_block_cluster.cuh"
+#include "kernels/gemm_fp8_block/gemm_fp8_block_stream.cuh"
 
 template <int row_sets, int width> struct gemm_fp8_block_direct_shape : gemm_fp8_block_shape<row_sets, width, 1> {
     /* Rows of B that change places; a thread has a quarter of their columns side by side. */
     static constexpr int group = width % 32 == 0 ? 32 : 16;
+    static constexpr int scale_a_bytes = gemm_fp8_block_shape<row_sets, width, 1>::scale_bytes;
+    static constexpr bool staged = false;
+};
+
+/* The scales of B that a tile meets lie behind those of A in a stage; copies begin at multiples of 128 bytes. */
+template <int row_sets, int width> struct gemm_fp8_block_staged_shape : gemm_fp8_block_direct_shape<row_sets, width> {
+    static constexpr int scale_bytes = gemm_fp8_block_direct_shape<row_sets, width>::scale_a_bytes + 128;
+    static constexpr bool staged = true;
 };
 
 /* A slice of B, its rows in order if n is whole groups. */
@@ -29,6 +37,17 @@ static __device__ __forceinline__ void gemm_fp8_block_load_b(uint32_t shared, co
         tma_load_grouped(shared, &gemm.maps.b, column, row / tile::group, full);
     else
         tma_load_grouped_multicast(shared, &gemm.maps.b, column, row / tile::group, full, ctas);
+}
+
+/* Of block i of k: scales of B of the tile's first column, and of the next row of scale_b if the tile may meet it. */
+template <typename tile>
+static __device__ __forceinline__ float2 gemm_fp8_block_scales_b(const gemm_fp8_block_cluster_arguments &arguments,
+                                                                 int column, int i)
+{
+    const int blocks = arguments.cluster.gemm.blocks, row = column / 128, last = arguments.last_block_n;
+    const float *first = arguments.scale_b + i;
+    return {__ldg(first + (int64_t)min(row, last) * blocks),
+            tile::groups > 1 ? __ldg(first + (int64_t)min(row + 1, last) * blocks) : 0};
 }
 
 /* The producer; `scales`: those of A in stage 0. */
@@ -47,8 +66,13 @@ static __device__ __forceinline__ void gemm_fp8_block_produce_direct(const gemm_
 #pragma unroll 1
         for (int i = 0; i < gemm.blocks; i++, ring_next(ring, at)) {
             const uint32_t data = ring.data + at.stage * tile::stage_bytes, full = ring_full(ring, at);
+            float2 b;
+            if constexpr (tile::staged)
+                b = gemm_fp8_block_scales_b<tile>(arguments, corner.column, i);
             mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
-            mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_bytes);
+            if constexpr (tile::staged)
+                st_shared_v2_f32(scales + at.stage * tile::scale_bytes + tile::scale_a_bytes, b.x, b.y);
+            mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_a_bytes);
             gemm_fp8_load_slice(data + part.column * slice_a * 128, gemm.maps.a, i * gemm_fp8_depth, row_a, full,
                                 cluster.columns, part.a_ctas);
             gemm_fp8_block_load_b<tile>(data + tile::a_bytes + part.row * slice_b * 128, gemm, i * gemm_fp8_depth,
@@ -108,65 +132,18 @@ static __device__ __forceinline__ void gemm_fp8_block_store_direct(const gemm_fp
     }
 }
 
-/* The scales of B that a consumer meets, 16 blocks of k at a time, tile after tile: lane l of a warp has that of the
- * tile's row l / 16 of scale_b and block l % 16. */
-struct gemm_fp8_block_stream {
-    float now, next; /* next: loaded while `now` is read */
-    float b[2];      /* of the block at hand, both rows */
-};
-
-static __device__ __forceinline__ float gemm_fp8_block_stream_load(const gemm_fp8_block_cluster_arguments &arguments,
-                                                                   int column0, int i)
-{
-    const int lane = (int)(thread_again() % 32), blocks = arguments.cluster.gemm.blocks;
-    const int row = column0 / 128 + lane / 16, block = i + lane % 16;
-    return __ldg(arguments.scale_b + (int64_t)(row < arguments.last_block_n ? row : arguments.last_block_n) * blocks +
-                 (block < blocks ? block : blocks - 1));
-}
-
-/* In block i of the tile at `column`: loads what comes after the 16 at hand, which may be the first of the tile at
- * `following`. */
-static __device__ __forceinline__ void gemm_fp8_block_stream_ahead(gemm_fp8_block_stream &stream,
-                                                                   const gemm_fp8_block_cluster_arguments &arguments,
-                                                                   int i, int column, int following)
-{
-    const int blocks = arguments.cluster.gemm.blocks, behind = i / 16 * 16 + 16;
-    if (i % 16 == 1 || (i % 16 == 0 && i + 1 == blocks))
-        stream.next =
-            gemm_fp8_block_stream_load(arguments, behind < blocks ? column : following, behind < blocks ? behind : 0);
-}
-
-/* From block i of the tile at `column` to the next one, which may be the first of the tile at `following`. The choice
- * between now and next waits for a load under way, whatever it chooses; a load therefore starts behind it, but for a
- * tile that ends. */
-static __device__ __forceinline__ void gemm_fp8_block_stream_on(gemm_fp8_block_stream &stream,
-                                                                const gemm_fp8_block_cluster_arguments &arguments,
-                                                                int i, int column, int following)
-{
-    const bool ends = i + 1 == arguments.cluster.gemm.blocks;
-    const int block = ends ? 0 : i + 1;
-    if (ends)
-        gemm_fp8_block_stream_ahead(stream, arguments, i, column, following);
-    if (block % 16 == 0)
-        stream.now = stream.next;
-    stream.b[0] = __shfl_sync(~0u, stream.now, block % 16);
-    stream.b[1] = __shfl_sync(~0u, stream.now, block % 16 + 16);
-    if (!ends)
-        gemm_fp8_block_stream_ahead(stream, arguments, i, column, following);
-}
-
 /* A consumer's operands in a stage: the low words of their descriptors. */
 struct gemm_fp8_block_operands {
     uint32_t a, b;
 };
 
+/* In stage `stage`, from those in stage 0. */
 template <typename tile>
-static __device__ __forceinline__ gemm_fp8_block_operands gemm_fp8_block_operands_of(const ring &ring, int stage,
-                                                                                     int warpgroup)
+static __device__ __forceinline__ gemm_fp8_block_operands
+gemm_fp8_block_operands_at(const gemm_fp8_block_operands &first, int stage)
 {
-    const uint32_t data = ring.data + stage * tile::stage_bytes;
-    return {(uint32_t)wgmma_descriptor_128(data + warpgroup * tile::sets * 64 * 128),
-            (uint32_t)wgmma_descriptor_128(data + tile::a_bytes)};
+    const uint32_t step = tile::stage_bytes / 16 * stage;
+    return {first.a + step, first.b + step};
 }
 
 template <typename tile>
@@ -184,9 +161,10 @@ static __device__ __forceinline__ void gemm_fp8_block_issue(float (&sum)[tile::c
 
 /* What a consumer carries from block to block and from tile to tile. */
 struct gemm_fp8_block_carry {
-    gemm_fp8_block_operands operands;
+    gemm_fp8_block_operands first, operands; /* in stage 0 and of the block at hand */
     gemm_fp8_block_stream stream;
-    uint32_t used; /* the barrier that gives the block before back; 0: there is none */
+    uint32_t scales_b; /* in stage 0 */
+    uint32_t used;     /* the barrier that gives the block before back; 0: there is none */
     gemm_fp8_corner done, now, following;
 };
 
@@ -232,24 +210,32 @@ gemm_fp8_block_multiply_direct(const gemm_fp8_block_cluster_arguments &arguments
 #pragma unroll
     for (int set = 0; set < tile::sets; set++) {
         gemm_fp8_block_issue<tile>(sum, carry.operands, set);
-        if (set == 0) {
+        if (set == 0 && !tile::staged) {
             if (carry.used)
                 gemm_release(carry.used, reader.ctas);
             carry.used = empty;
         }
         if (opens)
             under(set);
+        if (set == 0 && tile::staged) {
+            const float2 b = ld_shared_v2_f32(carry.scales_b + stage * tile::scale_bytes);
+            carry.stream.b[0] = b.x;
+            carry.stream.b[1] = b.y;
+        }
         const float upper = ld_shared_f32(scales + 256 * set), lower = ld_shared_f32(scales + 256 * set + 32);
         const gemm_fp8_block_products products = {{upper * carry.stream.b[0], lower * carry.stream.b[0]},
                                                   {upper * carry.stream.b[1], lower * carry.stream.b[1]}};
         if (set == tile::sets - 1) {
-            gemm_fp8_block_stream_on(carry.stream, arguments, i, carry.now.column, carry.following.column);
-            carry.operands = gemm_fp8_block_operands_of<tile>(ring, reader.at.stage, warpgroup);
+            if constexpr (!tile::staged)
+                gemm_fp8_block_stream_on(carry.stream, arguments, i, carry.now.column, carry.following.column);
+            carry.operands = gemm_fp8_block_operands_at<tile>(carry.first, reader.at.stage);
             if (more)
                 mbarrier_wait(ring_full(ring, reader.at), reader.at.parity);
         }
         wgmma_wait<0>();
         wgmma_settle(sum);
+        if (set == tile::sets - 1 && tile::staged)
+            gemm_release(empty, reader.ctas);
         gemm_fp8_block_add_split<tile, opens, 1, splits>(total[set], sum, products, split);
     }
     __syncwarp();
@@ -266,11 +252,16 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_direct(const gemm_
     };
     gemm_fp8_block_totals<tile> total = {};
     float sum[tile::columns / 2];
-    gemm_fp8_block_carry carry = {
-        gemm_fp8_block_operands_of<tile>(reader.stages, 0, warpgroup), {}, 0, {-1, 0}, {}, corner_of(part.cluster)};
-    carry.stream.now = gemm_fp8_block_stream_load(arguments, carry.following.column, 0);
-    carry.stream.b[0] = __shfl_sync(~0u, carry.stream.now, 0);
-    carry.stream.b[1] = __shfl_sync(~0u, carry.stream.now, 16);
+    const uint32_t data = reader.stages.data;
+    const gemm_fp8_block_operands first = {(uint32_t)wgmma_descriptor_128(data + warpgroup * tile::sets * 64 * 128),
+                                           (uint32_t)wgmma_descriptor_128(data + tile::a_bytes)};
+    const uint32_t scales_b = data + reader.stages.stages * tile::stage_bytes + tile::scale_a_bytes;
+    gemm_fp8_block_carry carry = {first, first, {}, scales_b, 0, {-1, 0}, {}, corner_of(part.cluster)};
+    if constexpr (!tile::staged) {
+        carry.stream.now = gemm_fp8_block_stream_load(arguments, carry.following.column, 0);
+        carry.stream.b[0] = __shfl_sync(~0u, carry.stream.now, 0);
+        carry.stream.b[1] = __shfl_sync(~0u, carry.stream.now, 16);
+    }
     const auto store = [&](int set) {
         if (carry.done.row >= 0)
             gemm_fp8_block_store_direct<tile>(gemm, carry.done.row + (warpgroup * tile::sets + set) * 64,
@@ -294,7 +285,8 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_direct(const gemm_
                                                         !last || i + 1 < gemm.blocks, warpgroup, nothing);
         carry.done = carry.now;
     }
-    gemm_release(carry.used, reader.ctas);
+    if (!tile::staged)
+        gemm_release(carry.used, reader.ctas);
 #pragma unroll
     for (int set = 0; set < tile::sets; set++)
         store(set);
