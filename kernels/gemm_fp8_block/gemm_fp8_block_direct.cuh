@@ -231,6 +231,7 @@ gemm_fp8_block_multiply_direct(const gemm_fp8_block_cluster_arguments &arguments
             carry.operands = gemm_fp8_block_operands_at<tile>(carry.first, reader.at.stage);
             if (more)
                 mbarrier_wait(ring_full(ring, reader.at), reader.at.parity);
+            __syncwarp(); /* all lanes have read the scales: one gives the stage back */
         }
         wgmma_wait<0>();
         wgmma_settle(sum);
@@ -238,7 +239,6 @@ gemm_fp8_block_multiply_direct(const gemm_fp8_block_cluster_arguments &arguments
             gemm_release(empty, reader.ctas);
         gemm_fp8_block_add_split<tile, opens, 1, splits>(total[set], sum, products, split);
     }
-    __syncwarp();
 }
 
 template <typename tile>
