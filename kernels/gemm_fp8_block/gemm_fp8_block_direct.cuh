@@ -141,6 +141,15 @@ struct gemm_fp8_block_operands {
 
 /* In stage `stage`, from those in stage 0. */
 template <typename tile>
+static __device__ __forceinline__ gemm_fp8_block_operands gemm_fp8_block_operands_of(const ring &ring, int stage,
+                                                                                     int warpgroup)
+{
+    const uint32_t data = ring.data + stage * tile::stage_bytes;
+    return {(uint32_t)wgmma_descriptor_128(data + warpgroup * tile::sets * 64 * 128),
+            (uint32_t)wgmma_descriptor_128(data + tile::a_bytes)};
+}
+
+template <typename tile>
 static __device__ __forceinline__ gemm_fp8_block_operands
 gemm_fp8_block_operands_at(const gemm_fp8_block_operands &first, int stage)
 {
@@ -254,10 +263,8 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_direct(const gemm_
     };
     gemm_fp8_block_totals<tile> total = {};
     float sum[tile::columns / 2];
-    const uint32_t data = reader.stages.data;
-    const gemm_fp8_block_operands first = {(uint32_t)wgmma_descriptor_128(data + warpgroup * tile::sets * 64 * 128),
-                                           (uint32_t)wgmma_descriptor_128(data + tile::a_bytes)};
-    const uint32_t scales_b = data + reader.stages.stages * tile::stage_bytes + tile::scale_a_bytes;
+    const gemm_fp8_block_operands first = gemm_fp8_block_operands_of<tile>(reader.stages, 0, warpgroup);
+    const uint32_t scales_b = reader.stages.data + reader.stages.stages * tile::stage_bytes + tile::scale_a_bytes;
     gemm_fp8_block_carry carry = {first, first, {}, scales_b, 0, {-1, 0}, {}, corner_of(part.cluster)};
     if constexpr (!tile::staged) {
         carry.stream.now = gemm_fp8_block_stream_load(arguments, carry.following.column, 0);
