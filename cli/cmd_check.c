@@ -101,7 +101,8 @@ static int check_shape(struct checking *c, int first, const int64_t *dim, int ha
     struct session *s = &c->session;
     const struct ridge_entry *entry = s->registry.entry[first];
     struct problem problem;
-    const struct ridge_entry reference = {.family = entry->family, .label = "reference"};
+    const struct ridge_entry reference = {.problem = entry->problem, .family = entry->family, .label = "reference"};
+    session_running(&reference, dim);
     if (entry->reference && s->ops == &device_cuda && !large &&
         registry_match(&reference, s->options.family, s->options.variant)) {
         int status = problem_open(&problem, s->ops, &s->info.device, entry->problem, dim, FILL_RANDOM, hard,

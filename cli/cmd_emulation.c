@@ -41,8 +41,16 @@ static int print_calibration(const struct record_list *list, const struct emulat
         cell(&grid, mhz > 0 ? text_of("%.0f MHz", mhz) : text_of("-"));
         grid_cell(&grid, emulation_counts(record) ? "" : "does not count: no emulated kernel uses it");
     }
-    printf("%s as emulated, against its specification\n", emulation->spec.name);
-    int status = grid_print(&grid, stdout, err);
+    int status = RIDGE_OK;
+    if (grid.cells == 0)
+        status = ridge_fail(err, RIDGE_INVALID,
+                            "no throttled ceiling to calibrate by: ridge bench --emulate %s --family 'ceiling_*' "
+                            "--json FILE makes them; name FILE too",
+                            emulation->spec.id);
+    else
+        printf("%s as emulated, against its specification\n", emulation->spec.name);
+    if (!status)
+        status = grid_print(&grid, stdout, err);
     grid_free(&grid);
     return status;
 }

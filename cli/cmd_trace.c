@@ -141,20 +141,35 @@ static int trace_step(struct session *s, const struct step *step, const char *di
     return status;
 }
 
-/* Before a device is opened: the one variant that is meant, and that it is compiled with stamps. */
-static int refuse(const struct session_options *options, struct ridge_error *err)
+static void add_name(char *list, size_t bytes, const char *name)
 {
-    char names[512] = "";
-    size_t used = 0;
+    const size_t used = strlen(list);
+    snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", name);
+}
+
+/* Before a device is opened: the one variant that is meant, by its full name in `name`, and that it is compiled with
+ * stamps. */
+static int choose(struct session_options *options, char *name, size_t bytes, struct ridge_error *err)
+{
+    char all[512] = "", meant[512] = "";
+    int count = 0;
     for (int i = 0; i < ridge_traced_entry_count; i++) {
         const struct ridge_entry *entry = &ridge_traced_entries[i].entry;
-        if (registry_match(entry, options->family, options->variant))
-            return RIDGE_OK;
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s_%s", i ? ", " : "", entry->family, entry->label);
+        registry_name(entry, name, bytes);
+        add_name(all, sizeof all, name);
+        if (!registry_match(entry, options->family, options->variant))
+            continue;
+        add_name(meant, sizeof meant, name);
+        count++;
     }
-    return ridge_fail(err, RIDGE_INVALID, "'%s' is not compiled with stamps; these are: %s", options->variant,
-                      *names ? names : "none, in a build without CUDA");
+    if (count == 0)
+        return ridge_fail(err, RIDGE_INVALID, "'%s' is not compiled with stamps; these are: %s", options->variant,
+                          *all ? all : "none, in a build without CUDA");
+    if (count > 1)
+        return ridge_fail(err, RIDGE_INVALID, "one VARIANT at a time, '%s' means %s", options->variant, meant);
+    snprintf(name, bytes, "%s", meant);
+    options->variant = name;
+    return RIDGE_OK;
 }
 
 int cmd_trace(int argc, char **argv, struct ridge_error *err)
@@ -176,12 +191,13 @@ int cmd_trace(int argc, char **argv, struct ridge_error *err)
     struct trace_options o = {.out = "."};
     struct session session;
     struct plan plan = {0};
+    char name[192];
     session_defaults(&o.session);
     o.session.level = RIDGE_STANDARD;
     o.session.group = "none";
     int status = session_parse(&argp, argc, argv, &o.session, &o, err);
     if (status == RIDGE_OK)
-        status = refuse(&o.session, err);
+        status = choose(&o.session, name, sizeof name, err);
     if (status == RIDGE_OK)
         status = inputs_make_folder(o.out, err);
     if (status)

@@ -48,23 +48,29 @@ double report_ratio(const struct report_row *base, const struct report_row *row)
 static char *mode_text(const json_t *record)
 {
     static const char *const axes[] = {"cache", "launch", "power", "fill"};
-    char text[256] = "", path[64];
+    char *text = NULL, path[64];
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
     for (size_t i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "mode.%s.requested", axes[i]);
         const char *value = record_string(record, path);
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%s", i ? "/" : "", value ? value : "?");
+        fprintf(out, "%s%s", i ? "/" : "", value ? value : "?");
     }
     const char *emulate = record_string(record, "mode.emulate.requested");
-    size_t used = strlen(text);
     if (record_is(record, "mode.cache.method", "clean"))
-        used += (size_t)snprintf(text + used, sizeof text - used, "/clean");
+        fprintf(out, "/clean");
     if (emulate && strcmp(emulate, "none") != 0)
-        used += (size_t)snprintf(text + used, sizeof text - used, "/emulate=%s", emulate);
+        fprintf(out, "/emulate=%s", emulate);
     const char *plan = record_string(record, "mode.plan.requested");
     if (plan)
-        snprintf(text + used, sizeof text - used, "/plan=%.64s", plan);
-    return strdup(text);
+        fprintf(out, "/plan=%.64s", plan);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 static void read_time(struct report_row *row)
@@ -292,7 +298,7 @@ static void derive_family(const struct report_family *family, const struct ceili
         struct device_spec spec;
         const char *emulated = record_string(family->row[i].record, "mode.emulate.requested");
         const bool throttled = emulated && strcmp(emulated, "none") != 0;
-        if (throttled && device_spec_load(emulated, &spec, NULL) == RIDGE_OK) {
+        if (throttled && device_spec_builtin(emulated, &spec, NULL) == RIDGE_OK) {
             derive_row(&family->row[i], &spec.specified);
             family->row[i].above_roof = false;
         } else {

@@ -163,15 +163,14 @@ const char *device_spec_id(int index)
     return index >= 0 && index < ids ? id[index] : NULL;
 }
 
-static int unknown_id(const char *id, struct ridge_error *err)
+static int unknown_id(const char *id, const char *else_what, struct ridge_error *err)
 {
     char known[256] = "";
     for (int i = 0; device_spec_id(i); i++) {
         size_t used = strlen(known);
         snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", device_spec_id(i));
     }
-    return ridge_fail(err, RIDGE_INVALID, "unknown device '%.64s'; known are %s, or a path to a device file", id,
-                      known);
+    return ridge_fail(err, RIDGE_INVALID, "unknown device '%.64s'; known are %s%s", id, known, else_what);
 }
 
 static int load_path(const char *path, struct device_spec *spec, struct ridge_error *err)
@@ -200,13 +199,23 @@ out:
     return status;
 }
 
+static int load_id(const char *id, const char *else_what, struct device_spec *spec, struct ridge_error *err)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s%s.json", folder, id);
+    const struct asset *asset = asset_find(path);
+    return asset ? device_spec_parse(asset->text, path, spec, err) : unknown_id(id, else_what, err);
+}
+
+int device_spec_builtin(const char *id, struct device_spec *spec, struct ridge_error *err)
+{
+    return load_id(id, "", spec, err);
+}
+
 int device_spec_load(const char *id_or_path, struct device_spec *spec, struct ridge_error *err)
 {
     size_t length = strlen(id_or_path);
     if (strchr(id_or_path, '/') || (length > 5 && strcmp(id_or_path + length - 5, ".json") == 0))
         return load_path(id_or_path, spec, err);
-    char path[128];
-    snprintf(path, sizeof path, "%s%s.json", folder, id_or_path);
-    const struct asset *asset = asset_find(path);
-    return asset ? device_spec_parse(asset->text, path, spec, err) : unknown_id(id_or_path, err);
+    return load_id(id_or_path, ", or a path to a device file", spec, err);
 }

@@ -22,6 +22,9 @@ struct device_spec {
  * ceiling is then NaN. */
 int device_spec_load(const char *id_or_path, struct device_spec *spec, struct ridge_error *err);
 
+/* The same for an id alone, as in mode.emulate of a record, which comes from anywhere and must not name files. */
+int device_spec_builtin(const char *id, struct device_spec *spec, struct ridge_error *err);
+
 /* The same from text; `file` is for messages. */
 int device_spec_parse(const char *text, const char *file, struct device_spec *spec, struct ridge_error *err);
 

@@ -20,6 +20,11 @@ static int resource_of(int field)
     return strcmp(key, "tensor_fp8") == 0 ? RES_TENSOR_FP8 : -1;
 }
 
+static bool is_calibrated(int resource)
+{
+    return resource == RES_HBM || resource == RES_TENSOR_BF16 || resource == RES_TENSOR_FP8;
+}
+
 int emulation_ceiling(const struct emulation *emulation, const json_t *record, double *rate, double *specified)
 {
     struct ceilings there = emulation->spec.specified;
@@ -62,7 +67,7 @@ int emulation_of(const struct record_list *list, struct emulation *emulation, st
     }
     if (!emulation->device)
         return ridge_fail(err, RIDGE_INVALID, "no record is emulated: ridge bench --emulate h20 makes them");
-    int status = device_spec_load(emulation->device, &emulation->spec, err);
+    int status = device_spec_builtin(emulation->device, &emulation->spec, err);
     for (size_t i = 0; i < list->count && status == RIDGE_OK; i++)
         calibrate(emulation, list->record[i]);
     return status;
@@ -74,8 +79,10 @@ struct emulated_factor emulation_interval(const struct emulation *emulation, con
     struct bound bound = record_bound(record, &emulation->spec.specified);
     for (int i = 0; i < RES_COUNT; i++) {
         const struct emulated_factor *factor = &emulation->factor[i];
-        if (!(factor->low > 0) || !bound_explains(bound.seconds[i], record_time_s(record)))
+        if (!is_calibrated(i) || !bound_explains(bound.seconds[i], record_time_s(record)))
             continue;
+        if (!(factor->low > 0))
+            return (struct emulated_factor){NAN, NAN};
         interval.low = fmin(interval.low, factor->low);
         interval.high = fmax(interval.high, factor->high);
     }

@@ -31,7 +31,8 @@ int emulation_ceiling(const struct emulation *emulation, const json_t *record, d
  * n = 16 and up, A in registers with n = 64 and up. */
 bool emulation_counts(const json_t *record);
 
-/* What a throttled time of 1 would be on the device: 1, and the factors of the resources that explain the time. */
+/* What a throttled time of 1 would be on the device: 1, and the factors of the resources that explain the time. NaN where
+ * no ceiling among the records calibrates one of them. */
 struct emulated_factor emulation_interval(const struct emulation *emulation, const json_t *record);
 
 #endif

@@ -68,6 +68,9 @@ done
   expect 2 'z' bench $gemm --shape m=8,n=8,k=8 --cache z=hot
   expect 2 'which VARIANT' trace
   expect 2 "'gemm_f32_h01_naive' is not compiled with stamps; these are: " trace gemm_f32_h01_naive
+  if "$RIDGE" trace nosuch 2>&1 | grep -qE ', [a-z0-9]+_'; then # several are compiled with stamps
+    expect 2 "one VARIANT at a time, '\*' means " trace '*'
+  fi
 }
 [ -e "$folder/bad.jsonl" ] && ! [ -s "$folder/bad.jsonl" ] && rm "$folder/bad.jsonl"
 [ -e "$folder/bad.jsonl" ] && { echo 'FAIL: a refused run wrote a record'; failed=1; }
@@ -277,5 +280,15 @@ if [ $code -ne 4 ] || [ $((SECONDS - began)) -gt 10 ] || ! grep -q 'interrupted 
   cat "$folder/out"
   failed=1
 fi
+"$RIDGE" check --device host --family attention_bf16 --shape b=1,s_q=4096,s_k=65536,h=16 >"$folder/out" 2>&1 &
+process=$!
+sleep 1
+kill -TERM $process
+wait $process
+grep -q 'interrupted in attention_bf16_reference 1x4096x65536x16' "$folder/out" || {
+  echo 'FAIL: check interrupted in a reference does not name it'
+  cat "$folder/out"
+  failed=1
+}
 
 exit $failed

@@ -93,7 +93,9 @@ static void factors_and_intervals(void **state)
         emulated("mla_decode", "c", 64, 148e12, 1e12, 1.25),   /* tensor 0.8 of the time, memory 0.2 */
         emulated("mla_decode", "d", 64, 148e12, 3.2e12, 1.25), /* both */
         emulated("mla_decode", "e", 64, 1e12, 1e9, 1.25),      /* neither */
+        emulated("gemm", "f", 64, 1e12, 1e9, 1.25),            /* FP8, for which there is no ceiling */
     };
+    json_object_set_new(json_object_get(json_object_get(record[8], "work"), "useful"), "flop_fp8", json_real(296e12));
     const struct record_list list = {.record = record, .count = sizeof record / sizeof *record};
     struct emulation emulation;
     struct ridge_error err = {""};
@@ -111,6 +113,7 @@ static void factors_and_intervals(void **state)
         near(interval.low, expected[i][0]);
         near(interval.high, expected[i][1]);
     }
+    assert_true(isnan(emulation_interval(&emulation, record[8]).low));
     for (size_t i = 0; i < list.count; i++)
         json_decref(record[i]);
 }

@@ -57,6 +57,17 @@ expect 0 "does not count: no emulated kernel uses it" "$RIDGE" emulation "$work/
 expect 0 "mla_decode_04_seesaw" "$RIDGE" emulation "$work/emulated.jsonl"
 expect 2 "no record is emulated" "$RIDGE" emulation "$h200"
 expect 0 "emulate=h20" "$RIDGE" report "$work/emulated.jsonl"
+grep -v '"ceiling_' "$work/emulated.jsonl" >"$work/kernels.jsonl"
+expect 2 "no throttled ceiling to calibrate by: ridge bench --emulate h20" "$RIDGE" emulation "$work/kernels.jsonl"
+
+# What a record says is emulated is neither a path nor short.
+sed 's|"emulate":{"requested":"h20"}|"emulate":{"requested":"/etc/passwd"}|' "$work/emulated.jsonl" >"$work/path.jsonl"
+expect 2 "unknown device '/etc/passwd'" "$RIDGE" emulation "$work/path.jsonl"
+long=$(printf '%05000d' 0)
+sed "s|\"emulate\":{\"requested\":\"h20\"}|\"emulate\":{\"requested\":\"$long\"},\"plan\":{\"requested\":\"a\"}|" \
+    "$work/emulated.jsonl" >"$work/long.jsonl"
+expect 0 "emulate=0000" "$RIDGE" report "$work/long.jsonl"
+expect 2 "unknown device '0000" "$RIDGE" emulation "$work/long.jsonl"
 
 # A gnuplot that fails is said to fail.
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/gnuplot"

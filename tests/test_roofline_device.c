@@ -78,6 +78,17 @@ static void unknown_device_lists_those_known(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/x.json"));
 }
 
+static void an_id_alone_names_no_file(void **state)
+{
+    (void)state;
+    struct device_spec spec;
+    struct ridge_error err;
+    assert_int_equal(device_spec_builtin("h20", &spec, &err), RIDGE_OK);
+    assert_int_equal(device_spec_builtin("/etc/passwd", &spec, &err), RIDGE_INVALID);
+    assert_non_null(strstr(err.text, "unknown device '/etc/passwd'"));
+    assert_int_equal(device_spec_builtin("../devices/h20", &spec, &err), RIDGE_INVALID);
+}
+
 /* h20.json with the first `from` replaced by `to`. */
 static char *edited(const char *from, const char *to)
 {
@@ -154,6 +165,7 @@ int main(void)
         cmocka_unit_test(all_load),
         cmocka_unit_test(figures),
         cmocka_unit_test(unknown_device_lists_those_known),
+        cmocka_unit_test(an_id_alone_names_no_file),
         cmocka_unit_test(faults_name_file_and_key),
         cmocka_unit_test(bad_json),
         cmocka_unit_test(own_file),
