@@ -23,20 +23,4 @@ static __device__ __forceinline__ uint4 ld_global_stream_v4_if(bool there, const
     return v;
 }
 
-/* The same of 8 bytes. */
-static __device__ __forceinline__ uint2 ld_global_stream_v2_if(bool there, const void *pointer)
-{
-    uint2 v;
-    asm volatile("{\n"
-                 ".reg .pred there;\n"
-                 "setp.ne.b32 there, %3, 0;\n"
-                 "mov.b32 %0, 0;\n"
-                 "mov.b32 %1, 0;\n"
-                 "@there ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];\n"
-                 "}"
-                 : "=&r"(v.x), "=&r"(v.y)
-                 : "l"(pointer), "r"((int)there));
-    return v;
-}
-
 #endif
