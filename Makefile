@@ -84,7 +84,7 @@ lint: setup
 	else echo 'cppcheck is not installed: source checks left out'; fi
 
 test: build sanitize lint
-	@ctest --test-dir $(BUILD) --output-on-failure
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel $(JOBS)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-sanitize

@@ -146,7 +146,7 @@ static void off_16_bytes(void **state)
     char message[256] = "";
     const struct ridge_call call = {.error = message, .error_bytes = sizeof message};
     CUtensorMap map;
-    struct tensor_map_matrix matrix = {RIDGE_BF16, memory + 8, 64, 64, 64, 64, 64, 128, "scale_a"};
+    struct tensor_map_matrix matrix = {RIDGE_BF16, memory + 8, 64, 64, 64, 64, 64, 128, "scale_a", false};
     assert_int_equal(tensor_map_encode(&call, &matrix, &map), 1);
     assert_non_null(strstr(message, "scale_a: address 0x"));
     assert_non_null(strstr(message, "8 bytes beyond a multiple of 16"));
