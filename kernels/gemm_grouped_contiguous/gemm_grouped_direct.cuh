@@ -153,9 +153,9 @@ static __device__ __forceinline__ int gemm_grouped_read_word(uint32_t address)
 
 /* What a consumer carries from block to block and from job to job. */
 struct gemm_grouped_carry {
-    gemm_fp8_block_operands operands;
-    uint32_t used; /* the barrier that gives the block before back; 0: there is none */
-    int split;     /* groups of columns of the first row of scales of B */
+    gemm_fp8_block_operands first, operands; /* in stage 0 and of the block at hand */
+    uint32_t used;                           /* the barrier that gives the block before back; 0: there is none */
+    int split;                               /* groups of columns of the first row of scales of B */
 };
 
 /* As gemm_fp8_block_multiply_direct. A stage always follows, and ahead() runs when it is full. */
@@ -163,7 +163,7 @@ template <typename tile, bool opens, typename function, typename look>
 static __device__ __forceinline__ void
 gemm_grouped_multiply_direct(const gemm_grouped_memory &memory, gemm_fp8_block_totals<tile> &total,
                              float (&sum)[tile::columns / 2], gemm_fp8_block_reader &reader, gemm_grouped_carry &carry,
-                             int warpgroup, const function &under, const look &ahead)
+                             const function &under, const look &ahead)
 {
     const ring &ring = reader.stages;
     const int stage = reader.at.stage;
@@ -184,7 +184,7 @@ gemm_grouped_multiply_direct(const gemm_grouped_memory &memory, gemm_fp8_block_t
         const float upper = ld_shared_f32(scales + 256 * set), lower = ld_shared_f32(scales + 256 * set + 32);
         const gemm_fp8_block_products products = {{upper * b.x, lower * b.x}, {upper * b.y, lower * b.y}};
         if (set == tile::sets - 1) {
-            carry.operands = gemm_fp8_block_operands_of<tile>(ring, reader.at.stage, warpgroup);
+            carry.operands = gemm_fp8_block_operands_at<tile>(carry.first, reader.at.stage);
             mbarrier_wait(ring_full(ring, reader.at), reader.at.parity);
             ahead();
         }
@@ -197,14 +197,13 @@ gemm_grouped_multiply_direct(const gemm_grouped_memory &memory, gemm_fp8_block_t
 
 /* Passes over a stage in which nothing is multiplied. */
 template <typename tile>
-static __device__ __forceinline__ void gemm_grouped_pass_over(gemm_fp8_block_reader &reader, gemm_grouped_carry &carry,
-                                                              int warpgroup)
+static __device__ __forceinline__ void gemm_grouped_pass_over(gemm_fp8_block_reader &reader, gemm_grouped_carry &carry)
 {
     if (carry.used)
         gemm_release(carry.used, reader.ctas);
     carry.used = ring_empty(reader.stages, reader.at);
     ring_next(reader.stages, reader.at);
-    carry.operands = gemm_fp8_block_operands_of<tile>(reader.stages, reader.at.stage, warpgroup);
+    carry.operands = gemm_fp8_block_operands_at<tile>(carry.first, reader.at.stage);
 }
 
 /* Stores a set of the job at `done`; then the one at `begun`, which it makes room for, takes its place. */
@@ -237,7 +236,8 @@ static __device__ __forceinline__ void gemm_grouped_consume_direct(const gemm_gr
               blocks = arguments.cluster.gemm.blocks;
     gemm_fp8_block_reader reader = {
         memory.stages, memory.scales + 4 * first_row, (uint32_t)(part.a_ctas | part.b_ctas), {}};
-    gemm_grouped_carry carry = {gemm_fp8_block_operands_of<tile>(reader.stages, 0, warpgroup), 0, 0};
+    const gemm_fp8_block_operands first = gemm_fp8_block_operands_of<tile>(reader.stages, 0, warpgroup);
+    gemm_grouped_carry carry = {first, first, 0, 0};
     gemm_fp8_block_totals<tile> total = {};
     float sum[tile::columns / 2];
     int group; /* of the job at hand, then of the next one */
@@ -257,17 +257,17 @@ static __device__ __forceinline__ void gemm_grouped_consume_direct(const gemm_gr
             gemm_grouped_change_job<tile, layout>(arguments, part, done, begun, warpgroup, set, total, carry);
         };
         if (group >= 0) {
-            gemm_grouped_multiply_direct<tile, true>(memory, total, sum, reader, carry, warpgroup, under,
+            gemm_grouped_multiply_direct<tile, true>(memory, total, sum, reader, carry, under,
                                                      [&] { look(blocks == 1); });
 #pragma unroll 1
             for (int i = 1; i < blocks; i++)
                 gemm_grouped_multiply_direct<tile, false>(
-                    memory, total, sum, reader, carry, warpgroup, [](int) {}, [&] { look(i + 1 == blocks); });
+                    memory, total, sum, reader, carry, [](int) {}, [&] { look(i + 1 == blocks); });
         } else {
 #pragma unroll
             for (int set = 0; set < tile::sets; set++)
                 under(set);
-            gemm_grouped_pass_over<tile>(reader, carry, warpgroup);
+            gemm_grouped_pass_over<tile>(reader, carry);
             if (group == GROUPED_END)
                 break;
             mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
