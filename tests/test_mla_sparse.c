@@ -187,8 +187,9 @@ static void bad_buffers_are_refused(void **state)
     memcpy(bytes, c.bytes, sizeof bytes);
     bytes[SPARSE_CACHE] = 2 * 64 * 656;
     assert_int_not_equal(launch(&c, bytes, message, sizeof message), 0);
-    assert_string_equal(message,
-                        "cache: 83968 bytes: must be at least 85280, 2 blocks of 64 tokens of 656 bytes and one more");
+    assert_string_equal(
+        message,
+        "cache: 83968 bytes: must be at least 85280, blocks of 64 tokens of 656 bytes, 42640 bytes apart, times 2");
     bytes[SPARSE_CACHE] = c.bytes[SPARSE_CACHE];
     bytes[SPARSE_INDICES] = 63 * 4;
     assert_int_not_equal(launch(&c, bytes, message, sizeof message), 0);

@@ -1,21 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Axes, buffers and the cache of mla_decode_sparse_fp8, for the family and its host variants. Tokens have the format
- * V3.2 of kv_format.h; blocks of page_size tokens lie one token apart, so that a variant that does not look at pages
- * fails. */
+/* Axes, buffers and the cache of mla_decode_sparse_fp8, and of mla_decode_sparse_512 where SPARSE_512 is defined
+ * before. Tokens have the formats of kv_format.h: V3.2 in the first, in the second the one whose tokens have `bytes`
+ * bytes. Blocks of page_size tokens lie one token apart, so that a variant that does not look at pages fails. */
 #ifndef RIDGE_MLA_SPARSE_H
 #define RIDGE_MLA_SPARSE_H
 
 #include "kernels/kernel.h"
-#include "kernels/support/kv_format.h"
+#include "kernels/kv_quantise/kv_problem.h"
 
 #include <stdio.h>
 
-enum { SPARSE_B, SPARSE_S_Q, SPARSE_H, SPARSE_TOPK, SPARSE_S_KV, SPARSE_PAGE_SIZE };
+enum { SPARSE_B, SPARSE_S_Q, SPARSE_H, SPARSE_TOPK, SPARSE_S_KV, SPARSE_PAGE_SIZE, SPARSE_BYTES };
 enum { SPARSE_Q, SPARSE_CACHE, SPARSE_INDICES, SPARSE_OUT, SPARSE_LSE };
-enum { SPARSE_D_K = 576, SPARSE_D_V = 512, SPARSE_TOKEN_BYTES = 656 };
+enum { SPARSE_D_V = 512 };
 
-/* 1 / sqrt(576), as in mla_decode. */
-#define SPARSE_SCALE (1.0f / 24)
+/* Scores are divided by SPARSE_ROOT, the root of SPARSE_D_K. */
+#ifdef SPARSE_512
+enum { SPARSE_D_K = 512 };
+#define SPARSE_ROOT 22.627416997969522
+static inline enum kv_format sparse_format(const int64_t *dim)
+{
+    return kv_format_of(dim[SPARSE_BYTES]);
+}
+#else
+enum { SPARSE_D_K = 576 };
+#define SPARSE_ROOT 24.0
+static inline enum kv_format sparse_format(const int64_t *dim)
+{
+    (void)dim;
+    return KV_V32;
+}
+#endif
 
 static inline int64_t sparse_queries(const int64_t *dim)
 {
@@ -33,9 +48,11 @@ static inline int64_t sparse_capacity(const int64_t *dim)
     return sparse_pages(dim) * dim[SPARSE_PAGE_SIZE];
 }
 
+/* From one block to the next. */
 static inline int64_t sparse_block_bytes(const int64_t *dim)
 {
-    return (dim[SPARSE_PAGE_SIZE] + 1) * SPARSE_TOKEN_BYTES;
+    const enum kv_format format = sparse_format(dim);
+    return kv_block_bytes(format, (int)dim[SPARSE_PAGE_SIZE]) + kv_token_offset(format, 1);
 }
 
 static inline bool sparse_valid(const int64_t *dim, int32_t index)
@@ -49,11 +66,11 @@ static inline uint8_t *sparse_block(const int64_t *dim, uint8_t *cache, int32_t 
     return cache + index / dim[SPARSE_PAGE_SIZE] * sparse_block_bytes(dim);
 }
 
-/* The 576 values of a valid index: code times scale in FP32. */
+/* The SPARSE_D_K values of a valid index: code times scale in FP32. */
 static inline void sparse_decode(const int64_t *dim, uint8_t *cache, int32_t index, float *value)
 {
-    kv_decode(KV_V32, sparse_block(dim, cache, index), (int)dim[SPARSE_PAGE_SIZE], (int)(index % dim[SPARSE_PAGE_SIZE]),
-              value);
+    kv_decode(sparse_format(dim), sparse_block(dim, cache, index), (int)dim[SPARSE_PAGE_SIZE],
+              (int)(index % dim[SPARSE_PAGE_SIZE]), value);
 }
 
 /* Of query token `query` of all and a head: lse is [b,h,s_q]. */
@@ -74,10 +91,11 @@ static inline int sparse_check_buffers(const struct ridge_call *call)
         return 1;
     }
     if (call->buffer_bytes && (int64_t)call->buffer_bytes[SPARSE_CACHE] < cache) {
-        snprintf(call->error, call->error_bytes,
-                 "cache: %lld bytes: must be at least %lld, %lld blocks of %lld tokens of %d bytes and one more",
-                 (long long)call->buffer_bytes[SPARSE_CACHE], (long long)cache, (long long)sparse_pages(dim),
-                 (long long)dim[SPARSE_PAGE_SIZE], SPARSE_TOKEN_BYTES);
+        snprintf(
+            call->error, call->error_bytes,
+            "cache: %lld bytes: must be at least %lld, blocks of %lld tokens of %d bytes, %lld bytes apart, times %lld",
+            (long long)call->buffer_bytes[SPARSE_CACHE], (long long)cache, (long long)dim[SPARSE_PAGE_SIZE],
+            kv_token_bytes(sparse_format(dim)), (long long)sparse_block_bytes(dim), (long long)sparse_pages(dim));
         return 1;
     }
     if (call->buffer_bytes && (int64_t)call->buffer_bytes[SPARSE_INDICES] < indices) {

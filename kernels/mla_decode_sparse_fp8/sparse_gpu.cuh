@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the CUDA variants of mla_decode_sparse_fp8 share: the problem as kernels see it. */
+/* What the CUDA variants of mla_decode_sparse_fp8 and mla_decode_sparse_512 share: the problem as kernels see it. */
 #ifndef RIDGE_SPARSE_GPU_CUH
 #define RIDGE_SPARSE_GPU_CUH
 
@@ -8,8 +8,8 @@
 
 #include <cuda_bf16.h>
 
-constexpr int sparse_d_k = SPARSE_D_K, sparse_d_v = SPARSE_D_V, sparse_token_bytes = SPARSE_TOKEN_BYTES;
-constexpr float sparse_scale = 1.0f / 24, sparse_scale_log2 = 1.4426950408889634f / 24,
+constexpr int sparse_d_k = SPARSE_D_K, sparse_d_v = SPARSE_D_V, sparse_token_bytes = kv_token_bytes(KV_V32);
+constexpr float sparse_scale = (float)(1 / SPARSE_ROOT), sparse_scale_log2 = (float)(1.4426950408889634 / SPARSE_ROOT),
                 sparse_ln2 = 0.69314718055994531f;
 
 struct sparse_problem {
@@ -19,6 +19,7 @@ struct sparse_problem {
     __nv_bfloat16 *out;
     float *lse;
     int queries, s_q, h, topk;
+    enum kv_format format;
     uint32_t page_size, capacity; /* an index is valid below the capacity */
     int64_t block_bytes;
 };
@@ -35,6 +36,7 @@ static inline sparse_problem sparse_problem_of(const struct ridge_call *call)
             (int)dim[SPARSE_S_Q],
             (int)dim[SPARSE_H],
             (int)dim[SPARSE_TOPK],
+            sparse_format(dim),
             (uint32_t)dim[SPARSE_PAGE_SIZE],
             (uint32_t)sparse_capacity(dim),
             sparse_block_bytes(dim)};
@@ -49,12 +51,31 @@ static __device__ __forceinline__ const uint8_t *sparse_token(const sparse_probl
     return problem.cache + page * problem.block_bytes + (token - page * problem.page_size) * sparse_token_bytes;
 }
 
-/* Value i of a token. */
-static __device__ __forceinline__ float sparse_value(const uint8_t *token, int i)
+/* Where a token is: its block and its number there. block: NULL for an index that is no token's. */
+struct sparse_place {
+    const uint8_t *block;
+    int i;
+};
+
+static __device__ __forceinline__ sparse_place sparse_place_of(const sparse_problem &problem, int32_t index)
 {
-    if (i < 512)
-        return e4m3_to_f32(token[i]) * ((const float *)(token + 512))[i / 128];
-    return __bfloat162float(((const __nv_bfloat16 *)(token + 528))[i - 512]);
+    const uint32_t token = (uint32_t)index, page = token / problem.page_size;
+    if (token >= problem.capacity)
+        return {NULL, 0};
+    return {problem.cache + page * problem.block_bytes, (int)(token - page * problem.page_size)};
+}
+
+/* Value i of a token. */
+static __device__ __forceinline__ float sparse_value(const sparse_problem &problem, const sparse_place &place, int i)
+{
+    const enum kv_format format = problem.format;
+    if (i >= kv_quantised(format))
+        return __bfloat162float(
+            ((const __nv_bfloat16 *)(place.block + kv_rope_offset(format, place.i)))[i - kv_quantised(format)]);
+    const uint8_t *codes = place.block + kv_token_offset(format, place.i);
+    const uint8_t *scales = place.block + kv_scale_offset(format, (int)problem.page_size, place.i);
+    const float code = format == KV_V41_FP4 ? e2m1_to_f32(codes[i / 2] >> i % 2 * 4) : e4m3_to_f32(codes[i]);
+    return code * kv_scale_value(format, kv_load_scale(format, scales, i / kv_tile(format)));
 }
 
 static __device__ __forceinline__ int64_t sparse_lse_at(const sparse_problem &problem, int query, int head)
