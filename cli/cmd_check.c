@@ -129,18 +129,40 @@ static int check_shape(struct checking *c, int first, const int64_t *dim, int ha
     return status;
 }
 
-/* Whether one of the globs of --shape matches; without --shape all small shapes are selected. */
+/* Whether one of the globs of --shape matches. */
+static bool named(const struct session_options *o, const char *name)
+{
+    for (int i = 0; i < o->shapes; i++)
+        if (!strchr(o->shape[i], '=') && fnmatch(o->shape[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Without --shape all small shapes are selected. */
 static bool selected(const struct session_options *o, const struct ridge_family *family, const int64_t *dim)
 {
     char name[256];
     shape_name(family, dim, name, sizeof name);
-    for (int i = 0; i < o->shapes; i++)
-        if (!strchr(o->shape[i], '=') && fnmatch(o->shape[i], name, 0) == 0)
-            return true;
-    return o->shapes == 0;
+    return o->shapes == 0 || named(o, name);
 }
 
-/* The family's small shapes that are selected, then the shapes that --shape spells out. */
+/* Shapes of ridge bench, by name only: "mtp-*". */
+static int check_presets(struct checking *c, int first, int hard, struct ridge_error *err)
+{
+    const struct ridge_family *family = c->session.registry.entry[first]->problem;
+    int status = RIDGE_OK;
+    for (int i = 0; i < family->shapes && status == RIDGE_OK && !session_interrupted(); i++) {
+        struct step step = {.entry = c->session.registry.entry[first]};
+        if (family->shape[i].kind != c->session.info.device.kind || !named(&c->session.options, family->shape[i].name))
+            continue;
+        c->shape_found = true;
+        memcpy(step.dim, family->shape[i].dim, sizeof step.dim);
+        status = check_shape(c, first, step.dim, hard, session_reference(&c->session, &step), err);
+    }
+    return status;
+}
+
+/* The family's small shapes that are selected, shapes that --shape names, then those that it spells out. */
 static int check_case(struct checking *c, int first, int hard, struct ridge_error *err)
 {
     const struct session_options *o = &c->session.options;
@@ -152,6 +174,8 @@ static int check_case(struct checking *c, int first, int hard, struct ridge_erro
         c->shape_found = true;
         status = check_shape(c, first, family->check_dim[i], hard, NULL, err);
     }
+    if (status == RIDGE_OK)
+        status = check_presets(c, first, hard, err);
     for (int i = 0; i < o->shapes && status == RIDGE_OK && !session_interrupted(); i++) {
         struct step step = {.entry = c->session.registry.entry[first]};
         struct ridge_error reason = {""};

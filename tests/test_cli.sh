@@ -144,6 +144,7 @@ check='check --device host --family gemm_f32 --variant h01_naive'
   expect 0 ' 6 checks passed' $check --shape 65x33x17 --shape m=9,n=9,k=9
   expect 0 ' 1 checks passed' $check --shape m=9,n=9,k=9 --case random
   expect 0 ' 2 checks passed' $check --shape 65x33x17 --case '[co]*'
+  expect 0 ' 1 checks passed' $check --shape 'cube-25*' --case random
   expect 2 '--shape=7x7x7: no shape .* spelt m=7,n=7,k=7' $check --shape 7x7x7
   expect 2 '--case=worst: no inputs' $check --case worst
   expect 2 'm=0: m must be in 1' $check --shape m=0
