@@ -5,7 +5,7 @@
 
 enum { WARPS = 8 };
 
-static __device__ float4 load_row(const __nv_bfloat16 *row, int lane)
+static __device__ float4 load_row(const bf16 *row, int lane)
 {
     const uint2 words = *(const uint2 *)(row + 4 * lane);
     const float2 low = bf16x2_unpack(words.x), high = bf16x2_unpack(words.y);

@@ -4,27 +4,26 @@
 #define RIDGE_ATTENTION_BF16_GPU_CUH
 
 #include "kernels/attention_bf16/attention_bf16.h"
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_bf16.h>
 
 constexpr int attention_dim = ATTENTION_DIM;
 constexpr float attention_scale = (float)ATTENTION_SCALE, attention_ln2 = 0.69314718055994531f;
 constexpr float attention_scale_log2 = (float)(ATTENTION_SCALE * 1.4426950408889634);
 
 struct attention_problem {
-    const __nv_bfloat16 *q, *k, *v;
-    __nv_bfloat16 *out;
+    const bf16 *q, *k, *v;
+    bf16 *out;
     float *lse;
     int b, s_q, s_k, h;
 };
 
 static inline attention_problem attention_problem_of(const struct ridge_call *call)
 {
-    return {(const __nv_bfloat16 *)call->buffer[ATTENTION_Q],
-            (const __nv_bfloat16 *)call->buffer[ATTENTION_K],
-            (const __nv_bfloat16 *)call->buffer[ATTENTION_V],
-            (__nv_bfloat16 *)call->buffer[ATTENTION_OUT],
+    return {(const bf16 *)call->buffer[ATTENTION_Q],
+            (const bf16 *)call->buffer[ATTENTION_K],
+            (const bf16 *)call->buffer[ATTENTION_V],
+            (bf16 *)call->buffer[ATTENTION_OUT],
             (float *)call->buffer[ATTENTION_LSE],
             (int)call->dim[ATTENTION_B],
             (int)call->dim[ATTENTION_S_Q],

@@ -19,8 +19,8 @@ static __device__ void load_chunk(chunk &chunk, const attention_problem &problem
     for (int i = threadIdx.x; i < CHUNK * attention_dim; i += THREADS) {
         const int key = first + i / attention_dim, column = i % attention_dim;
         const int64_t at = attention_at(problem, problem.s_k, request, head, key) + column;
-        chunk.k[i / attention_dim][column] = key < problem.s_k ? __bfloat162float(problem.k[at]) : 0;
-        chunk.v[i / attention_dim][column] = key < problem.s_k ? __bfloat162float(problem.v[at]) : 0;
+        chunk.k[i / attention_dim][column] = key < problem.s_k ? float(problem.k[at]) : 0;
+        chunk.v[i / attention_dim][column] = key < problem.s_k ? float(problem.v[at]) : 0;
     }
 }
 
@@ -78,7 +78,7 @@ static __global__ void __launch_bounds__(THREADS)
     const int head = blockIdx.x / groups % problem.h, request = blockIdx.x / groups / problem.h;
     const int64_t at = attention_at(problem, problem.s_q, request, head, query);
     for (int i = lane; i < attention_dim; i += 32)
-        chunk.q[row][i] = query < problem.s_q ? __bfloat162float(problem.q[at + i]) : 0;
+        chunk.q[row][i] = query < problem.s_q ? float(problem.q[at + i]) : 0;
     double max = -INFINITY;
     float largest = 0;
     compensated sum, value[COLUMNS];

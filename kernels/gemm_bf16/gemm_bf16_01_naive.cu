@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_bf16.h>
 
 #define SIDE 16
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
-    gemm_bf16_naive(const __nv_bfloat16 *__restrict__ a, const __nv_bfloat16 *__restrict__ b,
-                    __nv_bfloat16 *__restrict__ d, int64_t m, int64_t n, int64_t k, int64_t blocks_n)
+    gemm_bf16_naive(const bf16 *__restrict__ a, const bf16 *__restrict__ b, bf16 *__restrict__ d, int64_t m, int64_t n,
+                    int64_t k, int64_t blocks_n)
 {
     const int64_t row = blockIdx.x / blocks_n * SIDE + threadIdx.y;
     const int64_t column = blockIdx.x % blocks_n * SIDE + threadIdx.x;
@@ -15,8 +14,8 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
         return;
     float sum = 0;
     for (int64_t i = 0; i < k; i++)
-        sum += __bfloat162float(a[row * k + i]) * __bfloat162float(b[column * k + i]);
-    d[row * n + column] = __float2bfloat16_rn(sum);
+        sum += float(a[row * k + i]) * float(b[column * k + i]);
+    d[row * n + column] = to_bf16(sum);
 }
 
 /* The products run on the FP32 units, not on the tensor cores. */
@@ -32,8 +31,7 @@ static int launch(const struct ridge_call *call)
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const int64_t blocks_m = ridge_ceil_div(m, SIDE), blocks_n = ridge_ceil_div(n, SIDE);
     gemm_bf16_naive<<<(unsigned)(blocks_m * blocks_n), dim3(SIDE, SIDE), 0, ridge_stream(call)>>>(
-        (const __nv_bfloat16 *)call->buffer[0], (const __nv_bfloat16 *)call->buffer[1],
-        (__nv_bfloat16 *)call->buffer[2], m, n, k, blocks_n);
+        (const bf16 *)call->buffer[0], (const bf16 *)call->buffer[1], (bf16 *)call->buffer[2], m, n, k, blocks_n);
     return RIDGE_LAUNCHED(call);
 }
 

@@ -9,8 +9,7 @@
 enum { TILE = 128, DEPTH = 64, THREADS = 256, WARP_ROWS = 64, WARP_COLUMNS = 32 };
 
 /* Eight elements of a row, zeros outside the matrix. */
-static __device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16 *x, int64_t row, int64_t rows, int64_t i,
-                                                   int64_t k)
+static __device__ __forceinline__ uint4 load_chunk(const bf16 *x, int64_t row, int64_t rows, int64_t i, int64_t k)
 {
     union {
         uint4 chunk;
@@ -30,8 +29,8 @@ static __device__ __forceinline__ uint4 load_chunk(const __nv_bfloat16 *x, int64
 enum { CHUNKS = TILE * DEPTH / 8 / THREADS }; /* of a tile, a thread */
 
 /* All loads before the first store, which the compiler may not move loads over. */
-static __device__ __forceinline__ void copy_tile(uint32_t tile, const __nv_bfloat16 *x, int64_t row0, int64_t rows,
-                                                 int64_t k0, int64_t k)
+static __device__ __forceinline__ void copy_tile(uint32_t tile, const bf16 *x, int64_t row0, int64_t rows, int64_t k0,
+                                                 int64_t k)
 {
     uint4 chunk[CHUNKS];
 #pragma unroll
@@ -84,10 +83,10 @@ static __device__ __forceinline__ void store_tile(const gemm_output &out, int64_
 }
 
 static __global__ void __launch_bounds__(THREADS, 2)
-    gemm_bf16_mma_tile(const __nv_bfloat16 *__restrict__ a, const __nv_bfloat16 *__restrict__ b, gemm_output out,
-                       int64_t k, int64_t blocks_n)
+    gemm_bf16_mma_tile(const bf16 *__restrict__ a, const bf16 *__restrict__ b, gemm_output out, int64_t k,
+                       int64_t blocks_n)
 {
-    __shared__ __align__(1024) __nv_bfloat16 tiles[2][TILE * DEPTH];
+    __shared__ __align__(1024) bf16 tiles[2][TILE * DEPTH];
     const uint32_t tile_a = shared_address(tiles[0]), tile_b = shared_address(tiles[1]);
     const int64_t row0 = blockIdx.x / blocks_n * TILE, column0 = blockIdx.x % blocks_n * TILE;
     float sum[4][4][4] = {};
@@ -112,8 +111,8 @@ static int launch(const struct ridge_call *call)
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const int64_t blocks_m = ridge_ceil_div(m, TILE), blocks_n = ridge_ceil_div(n, TILE);
     gemm_bf16_mma_tile<<<(unsigned)(blocks_m * blocks_n), THREADS, 0, ridge_stream(call)>>>(
-        (const __nv_bfloat16 *)call->buffer[0], (const __nv_bfloat16 *)call->buffer[1],
-        gemm_output{(__nv_bfloat16 *)call->buffer[2], m, n}, k, blocks_n);
+        (const bf16 *)call->buffer[0], (const bf16 *)call->buffer[1], gemm_output{(bf16 *)call->buffer[2], m, n}, k,
+        blocks_n);
     return RIDGE_LAUNCHED(call);
 }
 

@@ -76,7 +76,7 @@ static inline int gemm_turn_encode(const struct ridge_call *call, const struct g
         table->dtype, call->buffer[1], n, k, k, tile->built.columns / choice->cluster_rows, table->depth, 128, "b"};
     const int swizzle = tile->box_columns == 64 ? 128 : 0;
     const struct tensor_map_matrix result = {RIDGE_BF16, d, m, n, n, tile->box_rows, tile->box_columns, swizzle, "d"};
-    arguments->out = {(__nv_bfloat16 *)d, m, n};
+    arguments->out = {(bf16 *)d, m, n};
     arguments->tensor_store = n % 8 == 0;
     if (tensor_map_encode(call, &a, &arguments->maps.a) || tensor_map_encode(call, &b, &arguments->maps.b))
         return 1;

@@ -45,7 +45,7 @@ static inline int gemm_encode(const struct ridge_call *call, int box_a, int box_
 
 static inline struct gemm_output gemm_output_of(const struct ridge_call *call)
 {
-    return {(__nv_bfloat16 *)call->buffer[2], call->dim[0], call->dim[1]};
+    return {(bf16 *)call->buffer[2], call->dim[0], call->dim[1]};
 }
 
 /* Zeroed memory for a plan, aligned as tensor maps must be; NULL with call->error. */

@@ -4,13 +4,13 @@
 #define RIDGE_GEMM_STORE_CUH
 
 #include "kernels/ptx/arithmetic.cuh"
+#include "kernels/support/element.cuh"
 
-#include <cuda_bf16.h>
 #include <stdint.h>
 
 /* D [m,n], row-major. */
 struct gemm_output {
-    __nv_bfloat16 *d;
+    bf16 *d;
     int64_t m, n;
 };
 
@@ -19,15 +19,15 @@ template <bool even>
 static __device__ __forceinline__ void gemm_store_pair(const gemm_output &out, int64_t row, int64_t column, float x,
                                                        float y)
 {
-    __nv_bfloat16 *d = out.d + row * out.n + column;
+    bf16 *d = out.d + row * out.n + column;
     if (even) {
         if (row < out.m && column < out.n)
             *(uint32_t *)d = cvt_bf16x2_f32(x, y);
     } else {
         if (row < out.m && column < out.n)
-            d[0] = __float2bfloat16_rn(x);
+            d[0] = to_bf16(x);
         if (row < out.m && column + 1 < out.n)
-            d[1] = __float2bfloat16_rn(y);
+            d[1] = to_bf16(y);
     }
 }
 

@@ -115,7 +115,7 @@ static __device__ __forceinline__ void gemm_fp8_block_store_direct(const gemm_fp
     const int first = column + lane % 4 * (group / 4);
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-        __nv_bfloat16 *d = gemm.out.d + (upper + 8 * h) * gemm.out.n + first;
+        bf16 *d = gemm.out.d + (upper + 8 * h) * gemm.out.n + first;
 #pragma unroll
         for (int g = 0; g < tile::columns / group; g++) {
             uint32_t words[group / 8];

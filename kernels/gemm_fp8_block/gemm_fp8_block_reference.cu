@@ -6,7 +6,7 @@ namespace
 {
 
 struct operands {
-    const __nv_fp8_e4m3 *pa, *pb;
+    const e4m3 *pa, *pb;
     const float *scale_a, *scale_b;
     int64_t k, pitch_a, blocks;
 
@@ -25,8 +25,8 @@ struct operands {
 extern "C" int ridge_reference_gemm_fp8_block(const struct ridge_call *call, float *const *ref, float *const *mag)
 {
     const int64_t m = call->dim[0], k = call->dim[2];
-    const operands x = {(const __nv_fp8_e4m3 *)call->buffer[0],
-                        (const __nv_fp8_e4m3 *)call->buffer[1],
+    const operands x = {(const e4m3 *)call->buffer[0],
+                        (const e4m3 *)call->buffer[1],
                         (const float *)call->buffer[2],
                         (const float *)call->buffer[3],
                         k,

@@ -6,7 +6,7 @@
 #include "kernels/gemm_fp8_tensor/gemm_fp8_reference.cuh"
 
 struct gemm_1d1d_operands {
-    const __nv_fp8_e4m3 *pa, *pb;
+    const e4m3 *pa, *pb;
     const float *scale_a, *scale_b;
     int64_t k, pitch_a, pitch_b;
 
@@ -31,8 +31,8 @@ static __global__ void gemm_1d1d_add_c(float *__restrict__ ref, const float *__r
 static inline int gemm_1d1d_reference(const struct ridge_call *call, float *ref, float *mag)
 {
     const int64_t m = call->dim[0], n = call->dim[1];
-    const gemm_1d1d_operands x = {(const __nv_fp8_e4m3 *)call->buffer[0],
-                                  (const __nv_fp8_e4m3 *)call->buffer[1],
+    const gemm_1d1d_operands x = {(const e4m3 *)call->buffer[0],
+                                  (const e4m3 *)call->buffer[1],
                                   (const float *)call->buffer[2],
                                   (const float *)call->buffer[3],
                                   call->dim[2],

@@ -22,8 +22,8 @@ static int launch(const struct ridge_call *call)
 {
     const int64_t m = call->dim[0], n = call->dim[1];
     const int64_t tiles_n = ridge_ceil_div(n, GEMM_1D1D_SIDE), tiles = ridge_ceil_div(m, GEMM_1D1D_SIDE) * tiles_n;
-    const gemm_1d1d_operands x = {(const __nv_fp8_e4m3 *)call->buffer[0],
-                                  (const __nv_fp8_e4m3 *)call->buffer[1],
+    const gemm_1d1d_operands x = {(const e4m3 *)call->buffer[0],
+                                  (const e4m3 *)call->buffer[1],
                                   (const float *)call->buffer[2],
                                   (const float *)call->buffer[3],
                                   call->dim[2],

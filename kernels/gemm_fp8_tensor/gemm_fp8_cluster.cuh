@@ -137,7 +137,7 @@ static inline int gemm_fp8_prepare(struct ridge_call *call, const struct gemm_fp
     const struct gemm_built *built = &tile->built;
     struct gemm_fp8_arguments *gemm = &plan->arguments.gemm;
     const int places = gemm_places(choice, call->device), size = choice->cluster_rows * choice->cluster_columns;
-    gemm->out = {(__nv_bfloat16 *)call->buffer[4], call->dim[0], call->dim[1]};
+    gemm->out = {(bf16 *)call->buffer[4], call->dim[0], call->dim[1]};
     gemm->blocks = (int)ridge_ceil_div(call->dim[2], gemm_fp8_depth);
     gemm->order.rows = (int)ridge_ceil_div(call->dim[0], built->rows * choice->cluster_rows);
     gemm->order.columns = (int)ridge_ceil_div(call->dim[1], built->columns * choice->cluster_columns);

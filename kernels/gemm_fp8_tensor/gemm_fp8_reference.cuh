@@ -5,9 +5,8 @@
 #define RIDGE_GEMM_FP8_REFERENCE_CUH
 
 #include "kernels/support/compensated.cuh"
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_fp8.h>
 
 #define GEMM_FP8_REFERENCE_TILE 32
 

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
 
 #define SIDE 16
 
 static __global__ void __launch_bounds__(SIDE *SIDE)
-    gemm_fp8_tensor_naive(const __nv_fp8_e4m3 *__restrict__ a, const __nv_fp8_e4m3 *__restrict__ b,
-                          const float *__restrict__ scale_a, const float *__restrict__ scale_b,
-                          __nv_bfloat16 *__restrict__ d, int64_t m, int64_t n, int64_t k, int64_t blocks_n)
+    gemm_fp8_tensor_naive(const e4m3 *__restrict__ a, const e4m3 *__restrict__ b, const float *__restrict__ scale_a,
+                          const float *__restrict__ scale_b, bf16 *__restrict__ d, int64_t m, int64_t n, int64_t k,
+                          int64_t blocks_n)
 {
     const int64_t row = blockIdx.x / blocks_n * SIDE + threadIdx.y;
     const int64_t column = blockIdx.x % blocks_n * SIDE + threadIdx.x;
@@ -18,7 +16,7 @@ static __global__ void __launch_bounds__(SIDE *SIDE)
     float sum = 0;
     for (int64_t i = 0; i < k; i++)
         sum += (float)a[row * k + i] * (float)b[column * k + i];
-    d[row * n + column] = __float2bfloat16_rn(sum * (*scale_a * *scale_b));
+    d[row * n + column] = to_bf16(sum * (*scale_a * *scale_b));
 }
 
 /* The products run on the FP32 units, not on the tensor cores. */
@@ -34,8 +32,8 @@ static int launch(const struct ridge_call *call)
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const int64_t blocks_m = ridge_ceil_div(m, SIDE), blocks_n = ridge_ceil_div(n, SIDE);
     gemm_fp8_tensor_naive<<<(unsigned)(blocks_m * blocks_n), dim3(SIDE, SIDE), 0, ridge_stream(call)>>>(
-        (const __nv_fp8_e4m3 *)call->buffer[0], (const __nv_fp8_e4m3 *)call->buffer[1], (const float *)call->buffer[2],
-        (const float *)call->buffer[3], (__nv_bfloat16 *)call->buffer[4], m, n, k, blocks_n);
+        (const e4m3 *)call->buffer[0], (const e4m3 *)call->buffer[1], (const float *)call->buffer[2],
+        (const float *)call->buffer[3], (bf16 *)call->buffer[4], m, n, k, blocks_n);
     return RIDGE_LAUNCHED(call);
 }
 

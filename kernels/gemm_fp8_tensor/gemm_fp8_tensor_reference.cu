@@ -5,7 +5,7 @@ namespace
 {
 
 struct operands {
-    const __nv_fp8_e4m3 *pa, *pb;
+    const e4m3 *pa, *pb;
     const float *scale_a, *scale_b;
     int64_t k;
 
@@ -23,7 +23,7 @@ struct operands {
 
 extern "C" int ridge_reference_gemm_fp8_tensor(const struct ridge_call *call, float *const *ref, float *const *mag)
 {
-    const operands x = {(const __nv_fp8_e4m3 *)call->buffer[0], (const __nv_fp8_e4m3 *)call->buffer[1],
-                        (const float *)call->buffer[2], (const float *)call->buffer[3], call->dim[2]};
+    const operands x = {(const e4m3 *)call->buffer[0], (const e4m3 *)call->buffer[1], (const float *)call->buffer[2],
+                        (const float *)call->buffer[3], call->dim[2]};
     return gemm_fp8_reference(call, x, ref[0], mag[0]);
 }

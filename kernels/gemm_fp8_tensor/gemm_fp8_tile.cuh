@@ -74,7 +74,7 @@ static int gemm_fp8_plan(const struct ridge_call *call, int band, struct gemm_fp
     const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, tile::rows, gemm_fp8_depth, 128, "a"};
     const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, tile::columns, gemm_fp8_depth, 128, "b"};
     const struct tensor_map_matrix d = {RIDGE_BF16, call->buffer[4], m, n, n, 16, box, box == 64 ? 128 : 0, "d"};
-    arguments->out = {(__nv_bfloat16 *)call->buffer[4], m, n};
+    arguments->out = {(bf16 *)call->buffer[4], m, n};
     arguments->order = gemm_order<tile>(call->dim, 1, 1, band);
     arguments->blocks = (int)ridge_ceil_div(k, gemm_fp8_depth);
     arguments->tensor_store = n % 8 == 0;

@@ -10,7 +10,7 @@ static __global__ void __launch_bounds__(GROUPED_NAIVE_SIDE *GROUPED_NAIVE_SIDE)
         return;
     const int32_t group = x.index[row];
     const bool some = group >= 0 && group < x.groups;
-    x.d[row * x.n + column] = __float2bfloat16_rn(some ? gemm_grouped_dot(x, row, column, group, x.scale_a + row) : 0);
+    x.d[row * x.n + column] = to_bf16(some ? gemm_grouped_dot(x, row, column, group, x.scale_a + row) : 0);
 }
 
 static int launch(const struct ridge_call *call)

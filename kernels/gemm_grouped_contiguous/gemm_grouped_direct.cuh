@@ -82,7 +82,7 @@ static __device__ __forceinline__ void gemm_grouped_store_rows(const gemm_output
     for (int h = 0; h < 2; h++) {
         const int at_row = lane / 4 + 8 * h;
         const bool zeroed = rows.zeroed >> at_row & 1;
-        __nv_bfloat16 *d = out.d + (row + at_row) * out.n + first;
+        bf16 *d = out.d + (row + at_row) * out.n + first;
         if (!(rows.written >> at_row & 1) || row + at_row >= out.m)
             continue;
 #pragma unroll

@@ -4,18 +4,16 @@
 #define RIDGE_GEMM_GROUPED_NAIVE_CUH
 
 #include "kernels/gemm_grouped_contiguous/gemm_grouped.h"
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_bf16.h>
-#include <cuda_fp8.h>
 
 #define GROUPED_NAIVE_SIDE 16
 
 struct gemm_grouped_naive_arguments {
-    const __nv_fp8_e4m3 *a, *b;
+    const e4m3 *a, *b;
     const float *scale_a, *scale_b;
     const int32_t *index;
-    __nv_bfloat16 *d;
+    bf16 *d;
     int64_t groups, m, n, k;
     int64_t pitch, blocks, blocks_n; /* of scales */
 };
@@ -23,12 +21,12 @@ struct gemm_grouped_naive_arguments {
 static inline struct gemm_grouped_naive_arguments gemm_grouped_naive_of(const struct ridge_call *call)
 {
     const int64_t *dim = call->dim;
-    return {(const __nv_fp8_e4m3 *)call->buffer[GROUPED_A],
-            (const __nv_fp8_e4m3 *)call->buffer[GROUPED_B],
+    return {(const e4m3 *)call->buffer[GROUPED_A],
+            (const e4m3 *)call->buffer[GROUPED_B],
             (const float *)call->buffer[GROUPED_SCALE_A],
             (const float *)call->buffer[GROUPED_SCALE_B],
             (const int32_t *)call->buffer[GROUPED_INDEX],
-            (__nv_bfloat16 *)call->buffer[GROUPED_D],
+            (bf16 *)call->buffer[GROUPED_D],
             dim[GROUPED_GROUPS],
             dim[GROUPED_M],
             dim[GROUPED_N],
@@ -42,7 +40,7 @@ static inline struct gemm_grouped_naive_arguments gemm_grouped_naive_of(const st
 static __device__ __forceinline__ float gemm_grouped_dot(const gemm_grouped_naive_arguments &x, int64_t row,
                                                          int64_t column, int64_t group, const float *scale_a)
 {
-    const __nv_fp8_e4m3 *a = x.a + row * x.k, *b = x.b + (group * x.n + column) * x.k;
+    const e4m3 *a = x.a + row * x.k, *b = x.b + (group * x.n + column) * x.k;
     const float *scale_b = x.scale_b + (group * x.blocks_n + column / 128) * x.blocks;
     float total = 0;
     for (int64_t block = 0; block < x.blocks; block++) {

@@ -117,7 +117,7 @@ static inline void gemm_grouped_tell(const struct ridge_call *call, const struct
     const int64_t *dim = call->dim;
     const struct gemm_built *built = &table->compiled[choice->tile].built;
     struct gemm_fp8_arguments *gemm = &arguments->cluster.gemm;
-    gemm->out = {(__nv_bfloat16 *)call->buffer[GROUPED_D], gemm_grouped_rows_all(table, dim), dim[GROUPED_N]};
+    gemm->out = {(bf16 *)call->buffer[GROUPED_D], gemm_grouped_rows_all(table, dim), dim[GROUPED_N]};
     gemm->blocks = (int)gemm_fp8_block_count(dim[GROUPED_K]);
     gemm->order.rows = (int)ridge_ceil_div(dim[GROUPED_M], built->rows);
     gemm->order.columns = (int)ridge_ceil_div(dim[GROUPED_N], built->columns * choice->cluster_columns);

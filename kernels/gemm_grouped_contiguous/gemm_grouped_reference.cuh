@@ -6,14 +6,13 @@
 
 #include "kernels/gemm_grouped_contiguous/gemm_grouped.h"
 #include "kernels/support/compensated.cuh"
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_fp8.h>
 
 #define GROUPED_REFERENCE_TILE 32
 
 struct grouped_operands {
-    const __nv_fp8_e4m3 *a, *b;
+    const e4m3 *a, *b;
     const float *scale_a, *scale_b;
     int64_t m, n, k; /* m: rows of D */
     int64_t pitch, blocks, blocks_n;
@@ -22,8 +21,8 @@ struct grouped_operands {
 static inline struct grouped_operands grouped_operands_of(const struct ridge_call *call, int64_t m)
 {
     const int64_t *dim = call->dim;
-    return {(const __nv_fp8_e4m3 *)call->buffer[GROUPED_A],
-            (const __nv_fp8_e4m3 *)call->buffer[GROUPED_B],
+    return {(const e4m3 *)call->buffer[GROUPED_A],
+            (const e4m3 *)call->buffer[GROUPED_B],
             (const float *)call->buffer[GROUPED_SCALE_A],
             (const float *)call->buffer[GROUPED_SCALE_B],
             m,

@@ -195,7 +195,7 @@ static __device__ __forceinline__ void gemm_grouped_copy_rows(const gemm_output 
     for (int i = 0; i < 16; i++) {
         if (!(written >> i & 1) || row + i >= out.m)
             continue;
-        __nv_bfloat16 *d = out.d + (row + i) * out.n;
+        bf16 *d = out.d + (row + i) * out.n;
 #pragma unroll 1
         for (int at = 2 * (threadIdx.x % 32); at < slab::columns && column + at < out.n; at += 64) {
             const int unit = slab::swizzled ? at / 8 ^ i % 8 : at / 8;
@@ -203,9 +203,9 @@ static __device__ __forceinline__ void gemm_grouped_copy_rows(const gemm_output 
             if (out.n % 2 == 0) {
                 *(uint32_t *)(d + column + at) = pair;
             } else {
-                d[column + at] = __ushort_as_bfloat16((unsigned short)pair);
+                d[column + at] = bf16{(uint16_t)pair};
                 if (column + at + 1 < out.n)
-                    d[column + at + 1] = __ushort_as_bfloat16((unsigned short)(pair >> 16));
+                    d[column + at + 1] = bf16{(uint16_t)(pair >> 16)};
             }
         }
     }

@@ -50,8 +50,8 @@ static int launch(const struct ridge_call *call)
 {
     const int64_t m = call->dim[GROUPED_K_M], n = call->dim[GROUPED_K_N];
     const int64_t tiles_n = ridge_ceil_div(n, GEMM_1D1D_SIDE), tiles = ridge_ceil_div(m, GEMM_1D1D_SIDE) * tiles_n;
-    const gemm_1d1d_operands whole = {(const __nv_fp8_e4m3 *)call->buffer[GROUPED_K_A],
-                                      (const __nv_fp8_e4m3 *)call->buffer[GROUPED_K_B],
+    const gemm_1d1d_operands whole = {(const e4m3 *)call->buffer[GROUPED_K_A],
+                                      (const e4m3 *)call->buffer[GROUPED_K_B],
                                       (const float *)call->buffer[GROUPED_K_SCALE_A],
                                       (const float *)call->buffer[GROUPED_K_SCALE_B],
                                       0,

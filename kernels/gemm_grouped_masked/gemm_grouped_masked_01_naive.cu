@@ -11,7 +11,7 @@ static __global__ void __launch_bounds__(GROUPED_NAIVE_SIDE *GROUPED_NAIVE_SIDE)
     if (group >= x.groups || column >= x.n || row_in >= masked_rows(x.index[group], (int)x.m))
         return;
     const float *scale_a = x.scale_a + group * x.blocks * x.pitch + row_in;
-    x.d[row * x.n + column] = __float2bfloat16_rn(gemm_grouped_dot(x, row, column, group, scale_a));
+    x.d[row * x.n + column] = to_bf16(gemm_grouped_dot(x, row, column, group, scale_a));
 }
 
 static int launch(const struct ridge_call *call)

@@ -7,22 +7,21 @@
 
 #include "kernels/kernel.h"
 #include "kernels/ptx/arithmetic.cuh"
+#include "kernels/support/element.cuh"
 
 #ifdef MLA_DECODE_F16
 
-#include <cuda_fp16.h>
-
-using mla_element = __half;
+using mla_element = f16;
 constexpr enum ridge_dtype mla_dtype = RIDGE_F16;
 
 static __device__ __forceinline__ float mla_to_float(mla_element value)
 {
-    return __half2float(value);
+    return float(value);
 }
 
 static __device__ __forceinline__ mla_element mla_from_float(float value)
 {
-    return __float2half_rn(value);
+    return to_f16(value);
 }
 
 static __device__ __forceinline__ uint32_t mla_pack(float low, float high)
@@ -37,19 +36,17 @@ static __device__ __forceinline__ float2 mla_unpack(uint32_t word)
 
 #else
 
-#include <cuda_bf16.h>
-
-using mla_element = __nv_bfloat16;
+using mla_element = bf16;
 constexpr enum ridge_dtype mla_dtype = RIDGE_BF16;
 
 static __device__ __forceinline__ float mla_to_float(mla_element value)
 {
-    return __bfloat162float(value);
+    return float(value);
 }
 
 static __device__ __forceinline__ mla_element mla_from_float(float value)
 {
-    return __float2bfloat16_rn(value);
+    return to_bf16(value);
 }
 
 static __device__ __forceinline__ uint32_t mla_pack(float low, float high)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define MLA_DECODE_F16
 #include "kernels/mla_decode/mla_decode_flash.cuh"
-
-#include <cuda_bf16.h>
+#include "kernels/support/element.cuh"
 
 struct p_bf16 {
     static __device__ __forceinline__ float rounded(float p)
     {
-        return __bfloat162float(__float2bfloat16_rn(p));
+        return float(to_bf16(p));
     }
 };
 

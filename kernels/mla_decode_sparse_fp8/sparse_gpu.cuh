@@ -4,19 +4,18 @@
 #define RIDGE_SPARSE_GPU_CUH
 
 #include "kernels/mla_decode_sparse_fp8/mla_sparse.h"
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
-
-#include <cuda_bf16.h>
 
 constexpr int sparse_d_k = SPARSE_D_K, sparse_d_v = SPARSE_D_V, sparse_token_bytes = kv_token_bytes(KV_V32);
 constexpr float sparse_scale = (float)(1 / SPARSE_ROOT), sparse_scale_log2 = (float)(1.4426950408889634 / SPARSE_ROOT),
                 sparse_ln2 = 0.69314718055994531f;
 
 struct sparse_problem {
-    const __nv_bfloat16 *q;
+    const bf16 *q;
     const uint8_t *cache;
     const int32_t *indices;
-    __nv_bfloat16 *out;
+    bf16 *out;
     float *lse;
     int queries, s_q, h, topk;
     enum kv_format format;
@@ -27,10 +26,10 @@ struct sparse_problem {
 static inline sparse_problem sparse_problem_of(const struct ridge_call *call)
 {
     const int64_t *dim = call->dim;
-    return {(const __nv_bfloat16 *)call->buffer[SPARSE_Q],
+    return {(const bf16 *)call->buffer[SPARSE_Q],
             (const uint8_t *)call->buffer[SPARSE_CACHE],
             (const int32_t *)call->buffer[SPARSE_INDICES],
-            (__nv_bfloat16 *)call->buffer[SPARSE_OUT],
+            (bf16 *)call->buffer[SPARSE_OUT],
             (float *)call->buffer[SPARSE_LSE],
             (int)sparse_queries(dim),
             (int)dim[SPARSE_S_Q],
@@ -70,8 +69,7 @@ static __device__ __forceinline__ float sparse_value(const sparse_problem &probl
 {
     const enum kv_format format = problem.format;
     if (i >= kv_quantised(format))
-        return __bfloat162float(
-            ((const __nv_bfloat16 *)(place.block + kv_rope_offset(format, place.i)))[i - kv_quantised(format)]);
+        return float(((const bf16 *)(place.block + kv_rope_offset(format, place.i)))[i - kv_quantised(format)]);
     const uint8_t *codes = place.block + kv_token_offset(format, place.i);
     const uint8_t *scales = place.block + kv_scale_offset(format, (int)problem.page_size, place.i);
     const float code = format == KV_V41_FP4 ? e2m1_to_f32(codes[i / 2] >> i % 2 * 4) : e4m3_to_f32(codes[i]);

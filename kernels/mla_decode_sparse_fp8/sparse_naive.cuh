@@ -16,10 +16,10 @@ static __global__ void __launch_bounds__(sparse_naive_threads) sparse_scores(spa
     if (j >= problem.topk)
         return;
     const sparse_place token = sparse_place_of(problem, problem.indices[(int64_t)query * problem.topk + j]);
-    const __nv_bfloat16 *q = problem.q + (int64_t)blockIdx.x * sparse_d_k;
+    const bf16 *q = problem.q + (int64_t)blockIdx.x * sparse_d_k;
     float sum = 0;
     for (int i = 0; token.block && i < sparse_d_k; i++)
-        sum += __bfloat162float(q[i]) * sparse_value(problem, token, i);
+        sum += float(q[i]) * sparse_value(problem, token, i);
     scores[(int64_t)blockIdx.x * problem.topk + j] = token.block ? sum * sparse_scale : -INFINITY;
 }
 
@@ -68,7 +68,7 @@ static __global__ void __launch_bounds__(sparse_naive_threads)
         sum.x += p * sparse_value(problem, token, column);
         sum.y += p * sparse_value(problem, token, column + 1);
     }
-    *(__nv_bfloat162 *)(problem.out + (int64_t)blockIdx.x * sparse_d_v + column) = __floats2bfloat162_rn(sum.x, sum.y);
+    *(uint32_t *)(problem.out + (int64_t)blockIdx.x * sparse_d_v + column) = cvt_bf16x2_f32(sum.x, sum.y);
 }
 
 static size_t sparse_naive_workspace_bytes(const int64_t *dim, const struct ridge_device *)

@@ -44,7 +44,7 @@ static __device__ void score_chunk(chunk &chunk, const float (*q)[sparse_d_k], s
             float terms = 0, squares = 0;
             for (int i = lane; i < sparse_d_k; i += 32) {
                 const float k = chunk.value[j][i], product = __fmul_rn(q[r][i], k);
-                const float change = q[r][i] * (k - __bfloat162float(__float2bfloat16_rn(k)));
+                const float change = q[r][i] * (k - float(to_bf16(k)));
                 sum.add(product);
                 terms += fabsf(product);
                 squares += change * change;
@@ -119,8 +119,7 @@ static __global__ void __launch_bounds__(THREADS)
     spread largest = {};
     row_sums sums[ROWS];
     for (int i = threadIdx.x; i < ROWS * sparse_d_k; i += THREADS)
-        q[i / sparse_d_k][i % sparse_d_k] =
-            __bfloat162float(problem.q[((int64_t)query * problem.h + row0) * sparse_d_k + i]);
+        q[i / sparse_d_k][i % sparse_d_k] = float(problem.q[((int64_t)query * problem.h + row0) * sparse_d_k + i]);
     for (int pass = 0; pass < 2; pass++) {
         for (int first = 0; first < problem.topk; first += CHUNK) {
             __syncthreads();

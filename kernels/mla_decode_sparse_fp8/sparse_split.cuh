@@ -83,9 +83,9 @@ static __global__ void __launch_bounds__(sparse_combine_threads)
                  total.w * old + mine.w * factor};
     }
     const float inverse = max == -INFINITY ? 0 : 1 / sum;
-    __nv_bfloat162 *out = (__nv_bfloat162 *)(problem.out + ((int64_t)query * problem.h + head) * sparse_d_v + column);
-    out[0] = __floats2bfloat162_rn(total.x * inverse, total.y * inverse);
-    out[1] = __floats2bfloat162_rn(total.z * inverse, total.w * inverse);
+    uint32_t *out = (uint32_t *)(problem.out + ((int64_t)query * problem.h + head) * sparse_d_v + column);
+    out[0] = cvt_bf16x2_f32(total.x * inverse, total.y * inverse);
+    out[1] = cvt_bf16x2_f32(total.z * inverse, total.w * inverse);
     if (threadIdx.x == 0)
         problem.lse[sparse_lse_at(problem, query, head)] =
             max == -INFINITY ? INFINITY : (max + log2f(sum)) * sparse_ln2;

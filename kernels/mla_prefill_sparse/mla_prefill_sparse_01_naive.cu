@@ -24,13 +24,13 @@ static __global__ void __launch_bounds__(THREADS) prefill_naive_kernel(prefill_p
     float max = -INFINITY, sum = 0;
     float2 value = {0, 0};
     for (int i = threadIdx.x; i < problem.d_qk; i += THREADS)
-        q[i] = __bfloat162float(problem.q[row * problem.d_qk + i]);
+        q[i] = float(problem.q[row * problem.d_qk + i]);
     __syncthreads();
     for (int j = threadIdx.x; j < problem.topk; j += THREADS) {
-        const __nv_bfloat16 *key = prefill_key(problem, indices[j]);
+        const bf16 *key = prefill_key(problem, indices[j]);
         float dot = 0;
         for (int i = 0; key && i < problem.d_qk; i++)
-            dot += q[i] * __bfloat162float(key[i]);
+            dot += q[i] * float(key[i]);
         score[j] = key ? dot * prefill_scale : -INFINITY;
         max = fmaxf(max, score[j]);
     }
@@ -41,15 +41,14 @@ static __global__ void __launch_bounds__(THREADS) prefill_naive_kernel(prefill_p
     }
     sum = reduce<false>(sum);
     for (int j = 0; j < problem.topk; j++) {
-        const __nv_bfloat16 *key = prefill_key(problem, indices[j]);
+        const bf16 *key = prefill_key(problem, indices[j]);
         if (!key)
             continue;
-        value.x += score[j] * __bfloat162float(key[2 * threadIdx.x]);
-        value.y += score[j] * __bfloat162float(key[2 * threadIdx.x + 1]);
+        value.x += score[j] * float(key[2 * threadIdx.x]);
+        value.y += score[j] * float(key[2 * threadIdx.x + 1]);
     }
     const float factor = sum > 0 ? 1 / sum : 0;
-    ((__nv_bfloat162 *)(problem.out + row * prefill_d_v))[threadIdx.x] =
-        __floats2bfloat162_rn(value.x * factor, value.y * factor);
+    ((uint32_t *)(problem.out + row * prefill_d_v))[threadIdx.x] = cvt_bf16x2_f32(value.x * factor, value.y * factor);
     if (threadIdx.x == 0) {
         problem.max_logits[row] = max;
         problem.lse[row] = sum > 0 ? max + logf(sum) : INFINITY;

@@ -90,7 +90,7 @@ static __device__ __forceinline__ void prefill_take_q(const prefill_problem &pro
                                                       uint32_t (&q)[4 * prefill_held_tiles][4])
 {
     const int head0 = prefill_head0(problem, item), heads = problem.h - head0;
-    const __nv_bfloat16 *first = problem.q + ((int64_t)prefill_query(problem, item) * problem.h + head0) * (tiles * 64);
+    const bf16 *first = problem.q + ((int64_t)prefill_query(problem, item) * problem.h + head0) * (tiles * 64);
 #pragma unroll
     for (int tile = prefill_held_tiles; tile < tiles; tile++) {
 #pragma unroll 1
@@ -214,7 +214,7 @@ static __device__ __forceinline__ void prefill_gather_ahead(const prefill_proble
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const int bytes = prefill_is_key(problem, ahead.index[i]) ? 16 : 0;
-        const __nv_bfloat16 *from =
+        const bf16 *from =
             problem.kv + (bytes ? (int64_t)ahead.index[i] * (tiles * 64) : 0) + warpgroup * mla_half + chunk * 8;
 #pragma unroll
         for (int tile = 0; tile < 4; tile++)

@@ -3,9 +3,9 @@
 #ifndef RIDGE_MLA_PREFILL_SPARSE_GPU_CUH
 #define RIDGE_MLA_PREFILL_SPARSE_GPU_CUH
 
+#include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
 
-#include <cuda_bf16.h>
 #include <math.h>
 
 constexpr int prefill_d_v = 512, prefill_d_max = 576;
@@ -13,9 +13,9 @@ constexpr float prefill_scale = 1.0f / 24;
 
 /* Row r of q and of the results is head r % h of query r / h. */
 struct prefill_problem {
-    const __nv_bfloat16 *q, *kv;
+    const bf16 *q, *kv;
     const int32_t *indices;
-    __nv_bfloat16 *out;
+    bf16 *out;
     float *max_logits, *lse;
     int s_q, s_kv, h, topk, d_qk;
 };
@@ -23,10 +23,10 @@ struct prefill_problem {
 static inline prefill_problem prefill_problem_of(const struct ridge_call *call)
 {
     const int64_t *dim = call->dim;
-    return {(const __nv_bfloat16 *)call->buffer[0],
-            (const __nv_bfloat16 *)call->buffer[1],
+    return {(const bf16 *)call->buffer[0],
+            (const bf16 *)call->buffer[1],
             (const int32_t *)call->buffer[2],
-            (__nv_bfloat16 *)call->buffer[3],
+            (bf16 *)call->buffer[3],
             (float *)call->buffer[4],
             (float *)call->buffer[5],
             (int)dim[0],
@@ -43,7 +43,7 @@ static __device__ __forceinline__ bool prefill_is_key(const prefill_problem &pro
 }
 
 /* NULL for what is no key. */
-static __device__ __forceinline__ const __nv_bfloat16 *prefill_key(const prefill_problem &problem, int index)
+static __device__ __forceinline__ const bf16 *prefill_key(const prefill_problem &problem, int index)
 {
     return prefill_is_key(problem, index) ? problem.kv + (int64_t)index * problem.d_qk : NULL;
 }

@@ -22,7 +22,7 @@ static __device__ double add_lanes(double value)
 }
 
 /* A lane's columns of a row: 64 i + 2 lane and the next; zeros behind d_qk and for no row. */
-static __device__ void load_columns(float2 (&value)[WORDS], const __nv_bfloat16 *row, int d_qk)
+static __device__ void load_columns(float2 (&value)[WORDS], const bf16 *row, int d_qk)
 {
 #pragma unroll
     for (int i = 0; i < WORDS; i++)
@@ -44,7 +44,7 @@ static __device__ void score_chunk(chunk &chunk, const prefill_problem &problem,
                                    float &norm)
 {
     for (int j = threadIdx.x / 32; j < CHUNK; j += WARPS) {
-        const __nv_bfloat16 *key = prefill_key(problem, chunk.index[j]);
+        const bf16 *key = prefill_key(problem, chunk.index[j]);
         float2 k[WORDS];
         load_columns(k, key, problem.d_qk);
         norm = fmaxf(norm, (float)add_lanes(dot(k, k)));
@@ -67,7 +67,7 @@ static __device__ void add_chunk(const chunk &chunk, const prefill_problem &prob
     float2 value[ROWS] = {};
     float sum[ROWS] = {};
     for (int j = 0; j < CHUNK; j++) {
-        const __nv_bfloat16 *key = prefill_key(problem, chunk.index[j]);
+        const bf16 *key = prefill_key(problem, chunk.index[j]);
         if (!key)
             continue;
         const float2 v = bf16x2_unpack(((const uint32_t *)key)[threadIdx.x]);

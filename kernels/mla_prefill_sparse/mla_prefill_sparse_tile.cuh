@@ -131,7 +131,7 @@ static __device__ __forceinline__ void prefill_load_q(const prefill_problem &pro
     const int chunk = threadIdx.x % 8;
 #pragma unroll 1
     for (int row = threadIdx.x % 128 / 8; row < 64; row += 16) {
-        const __nv_bfloat16 *from = problem.q + (first + (row < heads ? row : 0)) * (tiles * 64) + chunk * 8;
+        const bf16 *from = problem.q + (first + (row < heads ? row : 0)) * (tiles * 64) + chunk * 8;
 #pragma unroll
         for (int tile = 0; tile < tiles; tile++)
             cp_async_16_zfill(q + tile * prefill_tile + swizzle_128(row, chunk * 16), from + tile * 64,
@@ -180,7 +180,7 @@ static __device__ __forceinline__ void prefill_gather_part(const prefill_problem
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const int bytes = prefill_is_key(problem, indices.of_row[i]) ? 16 : 0;
-        const __nv_bfloat16 *from = problem.kv + (bytes ? (int64_t)indices.of_row[i] * (tiles * 64) : 0) + chunk * 8;
+        const bf16 *from = problem.kv + (bytes ? (int64_t)indices.of_row[i] * (tiles * 64) : 0) + chunk * 8;
 #pragma unroll
         for (int tile = first; tile < last; tile++)
             cp_async_16_zfill(to + tile * prefill_tile + i * 2048, from + tile * 64, bytes);
@@ -326,7 +326,7 @@ static __device__ __forceinline__ void prefill_store(const prefill_problem &prob
                     word[0], word[1], word[2], word[3]);
     }
     __syncwarp();
-    __nv_bfloat16 *to = problem.out + ((int64_t)query * problem.h + head0) * prefill_d_v + warpgroup * mla_half;
+    bf16 *to = problem.out + ((int64_t)query * problem.h + head0) * prefill_d_v + warpgroup * mla_half;
 #pragma unroll 4
     for (int row = warp_row; row < min(warp_row + 16, problem.h - head0); row++)
         st_global_v4(to + (int64_t)row * prefill_d_v + lane * 8,

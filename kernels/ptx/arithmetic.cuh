@@ -61,6 +61,14 @@ static __device__ __forceinline__ uint32_t cvt_bf16x2_f32(float low, float high)
     return pair;
 }
 
+/* The same for one. */
+static __device__ __forceinline__ uint16_t cvt_bf16_f32(float x)
+{
+    uint16_t y;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
+}
+
 /* 9.7.9.22 (cvt), sm_89: two f16 to two e4m3, the same. */
 static __device__ __forceinline__ uint16_t cvt_e4m3x2_f16x2(uint32_t halves)
 {
@@ -83,6 +91,14 @@ static __device__ __forceinline__ uint32_t cvt_f16x2_f32(float low, float high)
     uint32_t pair;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
     return pair;
+}
+
+/* The same for one. */
+static __device__ __forceinline__ uint16_t cvt_f16_f32(float x)
+{
+    uint16_t y;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(y) : "f"(x));
+    return y;
 }
 
 /* 9.7.1.13 (max), sm_90: the larger of each pair of unsigned 16-bit halves. */

@@ -3,9 +3,7 @@
 #ifndef RIDGE_SUPPORT_BF16_CUH
 #define RIDGE_SUPPORT_BF16_CUH
 
-#include <cuda_bf16.h>
-#include <stdint.h>
-#include <string.h>
+#include "kernels/ptx/arithmetic.cuh"
 
 static __device__ __forceinline__ float2 bf16x2_unpack(uint32_t word)
 {
@@ -14,10 +12,7 @@ static __device__ __forceinline__ float2 bf16x2_unpack(uint32_t word)
 
 static __device__ __forceinline__ uint32_t bf16x2_pack(float2 value)
 {
-    const __nv_bfloat162 pair = __floats2bfloat162_rn(value.x, value.y);
-    uint32_t word;
-    memcpy(&word, &pair, sizeof word);
-    return word;
+    return cvt_bf16x2_f32(value.x, value.y);
 }
 
 #endif
