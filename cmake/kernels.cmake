@@ -148,7 +148,9 @@ if(RIDGE_WITH_CUDA)
   add_library(kernels_portable STATIC ${RIDGE_PORTABLE_KERNELS} cmake/empty.cu)
   add_library(kernels_h20 STATIC ${RIDGE_EMULATED_KERNELS} cmake/empty.cu)
   add_library(kernels_trace STATIC ${RIDGE_TRACED_KERNELS} cmake/empty.cu)
-  set_target_properties(kernels_portable PROPERTIES CUDA_ARCHITECTURES "80-virtual;${CMAKE_CUDA_ARCHITECTURES}")
+  # PTX for any GPU from sm_80 on, and machine code for Hopper from the same PTX: one pass of the front end, not two.
+  set_target_properties(kernels_portable PROPERTIES CUDA_ARCHITECTURES OFF)
+  target_compile_options(kernels_portable PRIVATE "--generate-code=arch=compute_80,code=[compute_80,sm_90]")
   foreach(library kernels_hopper kernels_portable kernels_h20 kernels_trace)
     set_target_properties(${library} PROPERTIES CUDA_SEPARABLE_COMPILATION OFF
       CUDA_COMPILER_LAUNCHER "${launcher}")
