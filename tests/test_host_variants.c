@@ -52,41 +52,69 @@ static uint64_t output_hash(const struct family_case *c)
     return hash;
 }
 
-static void check_case(const struct ridge_entry *entry, const int64_t *dim, int hard)
+static void check_case(const struct ridge_entry *entry, struct family_case *c, int hard)
 {
-    struct family_case c;
-    if (entry->variant->unsupported && entry->variant->unsupported(dim, &device))
-        return;
-    case_open(&c, entry->problem, dim, hard, entry->variant->offset_bytes);
-    run(entry, &c);
-    const double error = case_max_error(&c);
+    run(entry, c);
+    const double error = case_max_error(c);
     if (!(error <= 1))
-        fail_msg("%s: shape %ld x %ld x %ld..., case %d: error of %g tolerances", entry->file, (long)dim[0],
-                 (long)dim[1], (long)dim[2], hard, error);
-    assert_int_equal(case_guard_damage(&c), 0);
-    const uint64_t first = output_hash(&c);
-    run(entry, &c);
-    if (!entry->variant->may_differ && output_hash(&c) != first)
+        fail_msg("%s: shape %ld x %ld x %ld..., case %d: error of %g tolerances", entry->file, (long)c->dim[0],
+                 (long)c->dim[1], (long)c->dim[2], hard, error);
+    assert_int_equal(case_guard_damage(c), 0);
+    const uint64_t first = output_hash(c);
+    run(entry, c);
+    if (!entry->variant->may_differ && output_hash(c) != first)
         fail_msg("%s: two launches differ and may_differ is not set", entry->file);
-    case_close(&c);
+}
+
+/* One case of a family, whose reference is computed once, by its host variants: entries first to last - 1. */
+static void check_family(int first, int last, const int64_t *dim, int hard)
+{
+    struct family_case shared = {0};
+    for (int e = first; e < last; e++) {
+        const struct ridge_variant *variant = ridge_builtin_entries[e].variant;
+        struct family_case own, *c = &shared;
+        bool moved = false;
+        for (int i = 0; i < RIDGE_MAX_BUFFERS; i++)
+            moved |= variant->offset_bytes[i] != 0;
+        if (variant->kind != RIDGE_HOST || (variant->unsupported && variant->unsupported(dim, &device)))
+            continue;
+        if (moved)
+            case_open(c = &own, ridge_builtin_entries[e].problem, dim, hard, variant->offset_bytes);
+        else if (!shared.family)
+            case_open(&shared, ridge_builtin_entries[e].problem, dim, hard, NULL);
+        check_case(&ridge_builtin_entries[e], c, hard);
+        if (moved)
+            case_close(&own);
+    }
+    if (shared.family)
+        case_close(&shared);
+}
+
+/* Behind the last entry of the family of entry `first`. */
+static int family_end(int first)
+{
+    int last = first;
+    while (last < ridge_builtin_entry_count &&
+           ridge_builtin_entries[last].problem == ridge_builtin_entries[first].problem)
+        last++;
+    return last;
 }
 
 static void every_variant_matches_its_reference(void **state)
 {
     (void)state;
     int checked = 0;
-    for (int e = 0; e < ridge_builtin_entry_count; e++) {
-        const struct ridge_entry *entry = &ridge_builtin_entries[e];
-        if (entry->variant->kind != RIDGE_HOST)
-            continue;
-        const struct ridge_family *family = entry->problem;
+    for (int first = 0, last; first < ridge_builtin_entry_count; first = last) {
+        const struct ridge_family *family = ridge_builtin_entries[first].problem;
         int cases = 0;
+        last = family_end(first);
+        for (int e = first; e < last; e++)
+            checked += ridge_builtin_entries[e].variant->kind == RIDGE_HOST;
         while (family->cases && family->cases[cases])
             cases++;
         for (int d = 0; d < family->check_dims; d++)
             for (int hard = 0; hard <= cases; hard++)
-                check_case(entry, family->check_dim[d], hard);
-        checked++;
+                check_family(first, last, family->check_dim[d], hard);
     }
     assert_true(checked >= 15);
 }
@@ -95,13 +123,12 @@ static void thread_counts_that_do_not_divide_the_work(void **state)
 {
     (void)state;
     const int threads = omp_get_max_threads();
-    for (int e = 0; e < ridge_builtin_entry_count; e++) {
-        const struct ridge_entry *entry = &ridge_builtin_entries[e];
-        if (entry->variant->kind != RIDGE_HOST)
-            continue;
+    for (int first = 0, last; first < ridge_builtin_entry_count; first = last) {
+        const struct ridge_family *family = ridge_builtin_entries[first].problem;
+        last = family_end(first);
         for (int n = 1; n <= 7; n += 3) {
             omp_set_num_threads(n);
-            check_case(entry, entry->problem->check_dim[entry->problem->check_dims - 1], 0);
+            check_family(first, last, family->check_dim[family->check_dims - 1], 0);
         }
     }
     omp_set_num_threads(threads);
