@@ -43,7 +43,7 @@ static void run(const struct ridge_entry *entry, struct family_case *c)
 }
 
 /* Bits of the outputs, for two launches that must agree. */
-static uint64_t output_hash(const struct family_case *c)
+static inline uint64_t output_hash(const struct family_case *c)
 {
     uint64_t hash = 0;
     for (int i = 0; i < c->family->buffers; i++)
@@ -60,10 +60,12 @@ static void check_case(const struct ridge_entry *entry, struct family_case *c, i
         fail_msg("%s: shape %ld x %ld x %ld..., case %d: error of %g tolerances", entry->file, (long)c->dim[0],
                  (long)c->dim[1], (long)c->dim[2], hard, error);
     assert_int_equal(case_guard_damage(c), 0);
+#ifndef __SANITIZE_ADDRESS__ /* for bits that move the build without sanitizers is the faster one */
     const uint64_t first = output_hash(c);
     run(entry, c);
     if (!entry->variant->may_differ && output_hash(c) != first)
         fail_msg("%s: two launches differ and may_differ is not set", entry->file);
+#endif
 }
 
 /* One case of a family, whose reference is computed once, by its host variants: entries first to last - 1. */
