@@ -15,9 +15,17 @@ void layout_take_line(struct layout *layout, struct box line)
         layout->line[layout->lines++] = line;
 }
 
+/* Most pairs of a crowded picture are apart: that is seen before anything is divided. */
+static bool apart(double a, double b, double low, double high)
+{
+    return (a < low && b < low) || (a > high && b > high);
+}
+
 /* Liang and Barsky's clipping: the part [from, to] of the line that is inside all four sides. */
 double layout_crossing(struct box box, struct box line)
 {
+    if (apart(line.x0, line.x1, box.x0, box.x1) || apart(line.y0, line.y1, box.y0, box.y1))
+        return 0;
     double dx = line.x1 - line.x0, dy = line.y1 - line.y0, from = 0, to = 1;
     const double p[4] = {-dx, dx, -dy, dy};
     const double q[4] = {line.x0 - box.x0, box.x1 - line.x0, line.y0 - box.y0, box.y1 - line.y0};
@@ -34,6 +42,8 @@ double layout_crossing(struct box box, struct box line)
 
 static double shared(struct box a, struct box b)
 {
+    if (a.x1 <= b.x0 || b.x1 <= a.x0 || a.y1 <= b.y0 || b.y1 <= a.y0)
+        return 0;
     double width = fmin(a.x1, b.x1) - fmax(a.x0, b.x0), height = fmin(a.y1, b.y1) - fmax(a.y0, b.y0);
     return width > 0 && height > 0 ? width * height : 0;
 }

@@ -4,6 +4,24 @@
 set -eu
 cd "${1:-$RIDGE_SOURCE}"
 
+# Lines "file:line:path", the path from the root where the include is written from beside the file.
+includes() {
+  {
+    find base kernels profiles bench roofline reports cli -type f 2>/dev/null
+    grep -rnE --include='*.c' --include='*.cpp' --include='*.h' --include='*.cu' --include='*.cuh' \
+      '^[[:space:]]*#[[:space:]]*include' base kernels profiles bench roofline reports cli 2>/dev/null
+  } | awk -F: '
+    NF < 3 { there[$0]; next }
+    {
+      match($3, /["<][^">]+/)
+      path = substr($3, RSTART + 1, RLENGTH - 1)
+      beside = $1
+      sub(/[^\/]*$/, path, beside)
+      while (sub(/[^\/]+\/\.\.\//, "", beside)) {}
+      print $1 ":" $2 ":" ($3 ~ /"/ && beside in there ? beside : path)
+    }'
+}
+
 # What a file of a folder may include of the others.
 allowed() {
   case $1:$2 in
@@ -18,20 +36,14 @@ allowed() {
 
 faults=0
 checked=0
-while IFS=: read -r file line text; do
-  path=$(sed -E 's/^[^"<]*["<]([^">]+)[">].*/\1/' <<<"$text")
-  beside=$(dirname "$file")/$path
-  if [[ $text == *\"* && -e $beside ]]; then
-    path=$(realpath --relative-to=. "$beside")
-  fi
+while IFS=: read -r file line path; do
   [[ $path =~ ^(base|kernels|profiles|bench|roofline|reports|cli|tests)/ ]] || continue
   checked=$((checked + 1))
   if ! allowed "${file%%/*}" "$path"; then
     echo "$file:$line: ${file%%/*}/ may not include $path"
     faults=1
   fi
-done < <(grep -rnE --include='*.c' --include='*.cpp' --include='*.h' --include='*.cu' --include='*.cuh' \
-  '^[[:space:]]*#[[:space:]]*include' base kernels profiles bench roofline reports cli 2>/dev/null)
+done < <(includes)
 
 if [ "$checked" -lt 1 ]; then
   echo 'FAIL: no includes found'
