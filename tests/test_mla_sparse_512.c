@@ -145,17 +145,18 @@ static void special_scales_and_codes_of_e4m3(void **state)
         const int tile = kv_tile(sparse_format(dim));
         struct family_case c;
         open_one_token(&c, dim);
+        uint8_t *const code = codes(&c), *const scale = scales(&c);
         memset(codes(&c), 0x7e, 448); /* 448, saturated */
-        scales(&c)[0] = 0;
-        scales(&c)[1] = 128;
-        scales(&c)[2] = 107;
+        scale[0] = 0;
+        scale[1] = 128;
+        scale[2] = 107;
         run(&c);
         assert_true(out(&c, 0) == 448 * 0x1p-127 && out(&c, tile) == 896 && out(&c, 2 * tile) == 448 * 0x1p-20);
-        scales(&c)[2] = 0xff; /* q = 0: the score of a NaN is NaN, and so is all of the row */
+        scale[2] = 0xff; /* q = 0: the score of a NaN is NaN, and so is all of the row */
         run(&c);
         assert_true(isnan(out(&c, 0)) && isnan(out(&c, 511)) && isnan(lse(&c, 0)));
-        scales(&c)[2] = 127;
-        codes(&c)[2 * tile + 1] = 0xff;
+        scale[2] = 127;
+        code[2 * tile + 1] = 0xff;
         run(&c);
         assert_true(isnan(out(&c, 0)) && isnan(out(&c, 2 * tile + 1)) && isnan(lse(&c, 0)));
         case_close(&c);
@@ -169,15 +170,16 @@ static void special_scales_and_codes_of_e2m1(void **state)
     const int64_t dim[] = {1, 1, 64, 64, 1, 1, 288};
     struct family_case c;
     open_one_token(&c, dim);
+    uint8_t *const scale = scales(&c);
     memset(codes(&c), 0xf1, 256); /* 0.5 and -6 */
-    scales(&c)[0] = 0;
-    scales(&c)[1] = 0xb8; /* -1 */
-    scales(&c)[2] = 0x01; /* 2^-9 */
-    scales(&c)[3] = 0x7e; /* 448 */
+    scale[0] = 0;
+    scale[1] = 0xb8; /* -1 */
+    scale[2] = 0x01; /* 2^-9 */
+    scale[3] = 0x7e; /* 448 */
     run(&c);
     assert_true(out(&c, 0) == 0 && out(&c, 1) == 0 && out(&c, 16) == -0.5 && out(&c, 17) == 6);
     assert_true(out(&c, 32) == 0x1p-10 && out(&c, 33) == -6 * 0x1p-9 && out(&c, 48) == 224 && out(&c, 49) == -2688);
-    scales(&c)[3] = 0x7f;
+    scale[3] = 0x7f;
     run(&c);
     assert_true(isnan(out(&c, 0)) && isnan(out(&c, 511)) && isnan(lse(&c, 0)));
     case_close(&c);
