@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hundred launches of every variant of mla_decode and mla_decode_f16, by every plan, give the same bits: a race
- * between stores to shared memory and the tensor cores that read them shows as results that move. */
+/* A hundred launches of every variant of the families below, by every plan, give the same bits: a race between stores to
+ * shared memory and the tensor cores that read them shows as results that move. */
 #include "tests/gpu_records.h"
 
 #include "bench/problem.h"
@@ -78,9 +78,40 @@ static int repeat_plans(const struct ridge_entry *entry, const struct ridge_devi
     return failures;
 }
 
-int main(void)
+/* Shapes of a family; topk of several thousand, since a race once showed only after hundreds of blocks. */
+struct shapes {
+    const char *family;
+    int least_cc; /* of variants: those below run for seconds */
+    int64_t dim[3][RIDGE_MAX_AXES];
+};
+
+static const struct shapes all_shapes[] = {
+    {"mla_decode", 0, {{16, 1, 2085, 16, 64}, {200, 1, 300, 8, 64}, {3, 2, 700, 64, 128}}},
+    {"mla_decode_f16", 0, {{16, 1, 2085, 16, 64}, {200, 1, 300, 8, 64}, {3, 2, 700, 64, 128}}},
+    {"mla_decode_sparse_fp8",
+     90,
+     {{4, 2, 128, 16384, 40000, 64}, {128, 1, 64, 512, 30000, 61}, {150, 2, 128, 256, 20000, 64}}},
+};
+
+static int repeat_shapes(const struct ridge_entry *entry, const struct ridge_device *device)
 {
-    static const int64_t dims[][RIDGE_MAX_AXES] = {{16, 1, 2085, 16, 64}, {200, 1, 300, 8, 64}, {3, 2, 700, 64, 128}};
+    const struct ridge_variant *variant = entry->variant;
+    int failures = 0;
+    if (variant->kind != RIDGE_CUDA || variant->min_cc > device->cc)
+        return -1;
+    for (size_t i = 0; i < sizeof all_shapes / sizeof *all_shapes; i++) {
+        if (strcmp(entry->family, all_shapes[i].family) != 0 || variant->min_cc < all_shapes[i].least_cc)
+            continue;
+        for (int j = 0; j < 3; j++)
+            failures += repeat_plans(entry, device, all_shapes[i].dim[j]);
+        return failures;
+    }
+    return -1;
+}
+
+/* gpu_mla_repeat [part of a variant's full name] */
+int main(int argc, char **argv)
+{
     struct device_info info;
     struct timer_quality timer;
     struct ridge_error reason;
@@ -91,12 +122,11 @@ int main(void)
     }
     for (int i = 0; i < ridge_builtin_entry_count; i++) {
         const struct ridge_entry *entry = &ridge_builtin_entries[i];
-        const bool mla = strcmp(entry->family, "mla_decode") == 0 || strcmp(entry->family, "mla_decode_f16") == 0;
-        if (!mla || entry->variant->kind != RIDGE_CUDA || entry->variant->min_cc > info.device.cc)
-            continue;
-        for (size_t j = 0; j < sizeof dims / sizeof *dims; j++)
-            failures += repeat_plans(entry, &info.device, dims[j]);
-        tried++;
+        char name[128];
+        snprintf(name, sizeof name, "%s_%s", entry->family, entry->label);
+        const int failed = argc > 1 && !strstr(name, argv[1]) ? -1 : repeat_shapes(entry, &info.device);
+        failures += failed > 0 ? failed : 0;
+        tried += failed >= 0;
     }
     device_cuda.close();
     printf("%d variants, %d launches of each plan and shape, %d failures\n", tried, LAUNCHES, failures);

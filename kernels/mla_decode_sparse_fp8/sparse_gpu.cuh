@@ -21,6 +21,7 @@ struct sparse_problem {
     enum kv_format format;
     uint32_t page_size, capacity; /* an index is valid below the capacity */
     int64_t block_bytes;
+    int overhead; /* what a query costs beside its blocks, where work is shared out (sparse_split.cuh) */
 };
 
 static inline sparse_problem sparse_problem_of(const struct ridge_call *call)
@@ -38,7 +39,8 @@ static inline sparse_problem sparse_problem_of(const struct ridge_call *call)
             sparse_format(dim),
             (uint32_t)dim[SPARSE_PAGE_SIZE],
             (uint32_t)sparse_capacity(dim),
-            sparse_block_bytes(dim)};
+            sparse_block_bytes(dim),
+            0};
 }
 
 /* Bytes of a token; NULL for an index that is no token's, negative ones included. */

@@ -67,6 +67,7 @@ static inline int sparse_setup(struct ridge_call *call, const void *kernel, int 
     }
     sparse_arguments *arguments = (sparse_arguments *)memset(memory, 0, sizeof(sparse_arguments));
     arguments->problem = sparse_problem_of(call);
+    arguments->problem.overhead = sparse_overhead(call->dim, sparse_parts(call->dim, call->device));
     arguments->split = sparse_split_of(call, sparse_parts(call->dim, call->device));
     const struct tensor_map_matrix q = {RIDGE_BF16,
                                         arguments->problem.q,
