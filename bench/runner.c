@@ -129,6 +129,10 @@ static int measure(const struct runner *runner, struct problem *problem, const s
     if (!check.ok || !runner->time)
         return RIDGE_OK;
     status = time_variant(runner, task, record, err);
+    if (status == RIDGE_OK && runner->modes.launch == LAUNCH_GRAPH) /* says what replays found wrong */
+        status = runner->ops->launch(task, err);
+    if (status == RIDGE_OK)
+        status = runner->ops->sync(err);
     if (status == RIDGE_OK && runner->group && !runner->interrupted())
         count_variant(runner, task, problem, record);
     if (status == RIDGE_OK)

@@ -3,11 +3,12 @@
 #include "kernels/mla_decode/mla_decode_seesaw.cuh"
 #include "kernels/mla_metadata/mla_metadata_scan.cuh"
 
-/* Made anew in each launch, or once in setup: then lengths must stay, and whoever changes them reads the error word,
- * the first of the workspace: 0, or 1 + a request whose length is another than the table was made for. */
+/* Made anew in each launch, or once in setup: then lengths must stay. A CTA that finds another length than the table
+ * was made for sets the error word, in memory of the host, to 1 + the request; the launch after it says so and fails.
+ * That needs no hook of its own, and finds what replays of a graph left behind. */
 static const char *const table_plans[] = {"each-launch", "once"};
 
-static constexpr size_t table_bytes = 256 + 4 * metadata_requests + sizeof(mla_range) * 1024;
+static constexpr size_t table_bytes = 4 * metadata_requests + sizeof(mla_range) * 1024;
 
 static const char *unsupported(const int64_t *dim, const struct ridge_device *device)
 {
@@ -33,26 +34,36 @@ static bool made_once(const struct ridge_device *device)
     return device->plan && strcmp(device->plan, table_plans[1]) == 0;
 }
 
+static void teardown(void *state)
+{
+    cudaFreeHost(((mla_tile_arguments *)state)->split.stale);
+    free(state);
+}
+
+static int make_state(const struct ridge_call *call, mla_tile_arguments *arguments)
+{
+    char *table = (char *)call->workspace;
+    arguments->split.made_for = (const int *)table;
+    arguments->split.table = (const mla_range *)(table + 4 * metadata_requests);
+    RIDGE_CUDA(call, cudaHostAlloc((void **)&arguments->split.stale, sizeof(int), cudaHostAllocMapped));
+    *arguments->split.stale = 0;
+    return make_table(call, *arguments);
+}
+
 static int setup(struct ridge_call *call, void **state)
 {
     const char *plan = call->device->plan;
-    char *table = (char *)call->workspace;
     struct ridge_call rest = *call;
     *state = NULL;
     if (plan && strcmp(plan, table_plans[0]) && !made_once(call->device)) {
         snprintf(call->error, call->error_bytes, "plan %s: must be %s or %s", plan, table_plans[0], table_plans[1]);
         return 1;
     }
-    rest.workspace = table + table_bytes;
+    rest.workspace = (char *)call->workspace + table_bytes;
     if (mla_tile_setup(&rest, (const void *)mla_seesaw_kernel<false>, state))
         return 1;
-    mla_tile_arguments *arguments = (mla_tile_arguments *)*state;
-    arguments->split.stale = (int *)table;
-    arguments->split.made_for = (const int *)(table + 256);
-    arguments->split.table = (const mla_range *)(table + 256 + 4 * metadata_requests);
-    if (ridge_cuda_status(call, cudaMemsetAsync(table, 0, 256, ridge_stream(call)), __FILE__, __LINE__, "error word") ||
-        make_table(call, *arguments)) {
-        free(arguments);
+    if (make_state(call, (mla_tile_arguments *)*state)) {
+        teardown(*state);
         *state = NULL;
         return 1;
     }
@@ -61,7 +72,16 @@ static int setup(struct ridge_call *call, void **state)
 
 static int launch(const struct ridge_call *call)
 {
-    if (!made_once(call->device) && make_table(call, *(const mla_tile_arguments *)call->state))
+    const mla_tile_arguments *arguments = (const mla_tile_arguments *)call->state;
+    const int found = *(volatile int *)arguments->split.stale;
+    if (found) {
+        *arguments->split.stale = 0;
+        snprintf(call->error, call->error_bytes,
+                 "plan %s: request %d has another length than the table was made for: its results are wrong",
+                 table_plans[made_once(call->device)], found - 1);
+        return 1;
+    }
+    if (!made_once(call->device) && make_table(call, *arguments))
         return 1;
     return mla_tile_launch(call, mla_seesaw_kernel<false>);
 }
@@ -90,7 +110,7 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_30_seesaw_table =
     .issued = issued,
     .workspace_bytes = workspace_bytes,
     .setup = setup,
-    .teardown = free,
+    .teardown = teardown,
     .launch = launch,
     .plans = plans,
     .kernel = (const void *)mla_seesaw_kernel<false>,
