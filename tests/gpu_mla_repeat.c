@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hundred launches of every variant of the families below, by every plan, give the same bits: a race between stores to
- * shared memory and the tensor cores that read them shows as results that move. */
+/* A hundred launches of every variant of the families below, by every plan, give the same bits: a race between stores
+ * to shared memory and the tensor cores that read them shows as results that move. */
 #include "tests/gpu_records.h"
 
 #include "bench/problem.h"
@@ -91,6 +91,8 @@ static const struct shapes all_shapes[] = {
     {"mla_decode_sparse_fp8",
      90,
      {{4, 2, 128, 16384, 40000, 64}, {128, 1, 64, 512, 30000, 61}, {150, 2, 128, 256, 20000, 64}}},
+    /* An odd number of blocks, more tiles of heads than CTAs, one block alone. */
+    {"mla_prefill_sparse", 90, {{7, 1500, 65, 448, 576}, {300, 3000, 128, 192, 576}, {300, 900, 64, 64, 512}}},
 };
 
 static int repeat_shapes(const struct ridge_entry *entry, const struct ridge_device *device)

@@ -123,8 +123,9 @@ static __device__ __forceinline__ void prefill_arrive(uint32_t barrier)
         mbarrier_arrive(barrier);
 }
 
-/* The rows of q of up to 64 heads, from row `first` of all on; zeros for others. By one warpgroup. */
-template <int tiles>
+/* The rows of q of up to 64 heads, from row `first` of all on, `taken` of their tiles; zeros for others. By one
+ * warpgroup. */
+template <int tiles, int taken = tiles>
 static __device__ __forceinline__ void prefill_load_q(const prefill_problem &problem, uint32_t q, int64_t first,
                                                       int heads)
 {
@@ -133,7 +134,7 @@ static __device__ __forceinline__ void prefill_load_q(const prefill_problem &pro
     for (int row = threadIdx.x % 128 / 8; row < 64; row += 16) {
         const bf16 *from = problem.q + (first + (row < heads ? row : 0)) * (tiles * 64) + chunk * 8;
 #pragma unroll
-        for (int tile = 0; tile < tiles; tile++)
+        for (int tile = 0; tile < taken; tile++)
             cp_async_16_zfill(q + tile * prefill_tile + swizzle_128(row, chunk * 16), from + tile * 64,
                               row < heads ? 16 : 0);
     }
@@ -169,14 +170,13 @@ static __device__ __forceinline__ void prefill_tell_keys(const prefill_problem &
     }
 }
 
-/* Thread t of the gathering warpgroup copies 16 bytes of rows t / 8 + 16 i of a block. */
-template <int tiles, typename shared_memory>
-static __device__ __forceinline__ void prefill_gather_part(const prefill_problem &problem, const shared_memory &shared,
-                                                           int block, const prefill_indices &indices, int part)
+/* Thread t of the gathering warpgroup copies 16 bytes of rows t / 8 + 16 i of tiles first .. last - 1. */
+template <int tiles, int first, int last>
+static __device__ __forceinline__ void prefill_gather_tiles(const prefill_problem &problem, uint32_t keys,
+                                                            const prefill_indices &indices)
 {
     const int thread = threadIdx.x % 128, row = thread / 8, chunk = thread % 8;
-    const int first = 4 * part, last = part < 2 ? first + 4 : tiles;
-    const uint32_t to = shared.keys(block) + swizzle_128(row, chunk * 16);
+    const uint32_t to = keys + swizzle_128(row, chunk * 16);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const int bytes = prefill_is_key(problem, indices.of_row[i]) ? 16 : 0;
@@ -185,6 +185,18 @@ static __device__ __forceinline__ void prefill_gather_part(const prefill_problem
         for (int tile = first; tile < last; tile++)
             cp_async_16_zfill(to + tile * prefill_tile + i * 2048, from + tile * 64, bytes);
     }
+}
+
+template <int tiles, typename shared_memory>
+static __device__ __forceinline__ void prefill_gather_part(const prefill_problem &problem, const shared_memory &shared,
+                                                           int block, const prefill_indices &indices, int part)
+{
+    if (part == 0)
+        prefill_gather_tiles<tiles, 0, 4>(problem, shared.keys(block), indices);
+    else if (part == 1)
+        prefill_gather_tiles<tiles, 4, 8>(problem, shared.keys(block), indices);
+    else
+        prefill_gather_tiles<tiles, 8, tiles>(problem, shared.keys(block), indices);
     cp_async_arrive(shared.full(block, part));
 }
 
@@ -217,21 +229,16 @@ static __device__ __forceinline__ void prefill_wait_part(uint32_t full, uint32_t
     fence_proxy_async();
 }
 
-/* Scores of what is no key become -inf; low, high: a bit a row of the block. */
-static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t low, uint32_t high)
+/* Scores of what is no key become -inf, by the bits that prefill_tell_keys leaves. */
+static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t is_key)
 {
+    const uint32_t low = __float_as_uint(ld_shared_f32(is_key)), high = __float_as_uint(ld_shared_f32(is_key + 4));
     if ((low & high) == ~0u)
         return;
 #pragma unroll
     for (int i = 0; i < 32; i++)
         if (!((i < 16 ? low : high) >> (wgmma_column(threadIdx.x, i) % 32) & 1))
             score[i] = -INFINITY;
-}
-
-/* The same, with the bits where prefill_tell_keys leaves them. */
-static __device__ __forceinline__ void prefill_mask(float (&score)[32], uint32_t is_key)
-{
-    prefill_mask(score, __float_as_uint(ld_shared_f32(is_key)), __float_as_uint(ld_shared_f32(is_key + 4)));
 }
 
 /* From scores to probabilities in shared memory, maxima and sums so far, and the factors for the sums of values.
