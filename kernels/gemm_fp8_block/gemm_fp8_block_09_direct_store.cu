@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_fp8_block/gemm_fp8_block_direct.cuh"
 
-#define TILES(X) X(2, 128) X(1, 192) X(1, 144)
+#define TILES(X) X(2, 128)
 
 #define COMPILED(s, n) gemm_fp8_block_direct_compiled<gemm_fp8_block_direct_shape<s, n>>(),
 #define START(s, n) gemm_fp8_block_direct_start<gemm_fp8_block_direct_shape<s, n>>,

@@ -59,7 +59,6 @@ static __device__ __forceinline__ void gemm_fp8_block_produce_direct(const gemm_
     const gemm_fp8_arguments &gemm = arguments.cluster.gemm;
     const gemm_cluster &cluster = arguments.cluster.cluster;
     const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
-    const uint32_t rank = cluster_rank();
     ring_place at = {};
     for (int index = part.cluster; index < tile_count(gemm.order); index += part.clusters) {
         const gemm_fp8_corner corner = gemm_fp8_corner_of<tile>(arguments.cluster, tile_at(gemm.order, index), part);
@@ -71,10 +70,9 @@ static __device__ __forceinline__ void gemm_fp8_block_produce_direct(const gemm_
             if constexpr (tile::staged)
                 b = gemm_fp8_block_scales_b<tile>(arguments, corner.column, i);
             mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
-            mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_a_bytes + (tile::staged ? 16 : 0));
             if constexpr (tile::staged)
-                st_async_v4(cluster_map(scales + at.stage * tile::scale_bytes + tile::scale_a_bytes, rank),
-                            make_uint4(__float_as_uint(b.x), __float_as_uint(b.y), 0, 0), cluster_map(full, rank));
+                st_shared_v2_f32(scales + at.stage * tile::scale_bytes + tile::scale_a_bytes, b.x, b.y);
+            mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_a_bytes);
             gemm_fp8_load_slice(data + part.column * slice_a * 128, gemm.maps.a, i * gemm_fp8_depth, row_a, full,
                                 cluster.columns, part.a_ctas);
             gemm_fp8_block_load_b<tile>(data + tile::a_bytes + part.row * slice_b * 128, gemm, i * gemm_fp8_depth,
