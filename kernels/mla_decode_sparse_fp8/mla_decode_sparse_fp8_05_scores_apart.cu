@@ -17,7 +17,8 @@ static int launch(const struct ridge_call *call)
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_05_scores_apart = {
-    .idea = "a warpgroup makes scores, two multiply values, and a fourth converts tokens that asynchronous copies bring",
+    .idea =
+        "a warpgroup makes scores, two multiply values, and a fourth converts tokens that asynchronous copies bring",
     .source = "",
     .changes = "against 02: copies in place of loads, most of q in registers, scores under values",
     .kind = RIDGE_CUDA,

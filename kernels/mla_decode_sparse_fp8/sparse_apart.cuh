@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scores apart from values: four warpgroups, 64 heads of a query a CTA. The score warpgroup has five of the nine tiles of
- * q in its registers and makes the probabilities of block after block; two value warpgroups multiply them with their
+ * Scores apart from values: four warpgroups, 64 heads of a query a CTA. The score warpgroup has five of the nine tiles
+ * of q in its registers and makes the probabilities of block after block; two value warpgroups multiply them with their
  * halves of the values, and give a block back 16 tokens at a time; the converter (sparse_apart_convert.cuh) fills what
  * was given back.
  *
@@ -23,17 +23,20 @@ static __device__ __forceinline__ void apart_ask_q(const sparse_arguments &argum
         for (int tile = apart_held_tiles; tile < mla_tiles; tile++)
             tma_load(shared.q(tile), &arguments.q, tile * 64, (int)row, shared.q_full());
     }
-    for (int i = threadIdx.x % 128; i < sparse_rows * apart_held_tiles; i += 128)
+#pragma unroll 1
+    for (int i = thread_again() % 128; i < sparse_rows * apart_held_tiles; i += 128)
         prefetch_global_l1(arguments.problem.q + (row + i % sparse_rows) * sparse_d_k + i / sparse_rows * 64);
 }
 
-/* Takes q: slices of 16 columns as A fragments (wgmma.cuh). Four lanes share a row and load 64 bytes of it at a time. */
+/* Takes q: slices of 16 columns as A fragments (wgmma.cuh). Four lanes share a row and load 64 bytes of it at a time.
+ */
 template <typename element>
 static __device__ __forceinline__ void apart_take_q(const sparse_arguments &arguments, const apart_shared &shared,
                                                     int64_t row, uint32_t parity,
                                                     uint32_t (&q)[4 * apart_held_tiles][4])
 {
-    const uint4 *from = (const uint4 *)(arguments.problem.q + (row + mla_row_in_tile(0)) * sparse_d_k) + threadIdx.x % 4;
+    const uint4 *from =
+        (const uint4 *)(arguments.problem.q + (row + mla_row_in_tile(0)) * sparse_d_k) + threadIdx.x % 4;
 #pragma unroll
     for (int i = 0; i < 4 * apart_held_tiles; i++) {
         const uint4 word = __ldg(from + i % 2 * sparse_d_k + i / 2 * 4); /* eight rows are d_k times 16 bytes */
@@ -46,10 +49,12 @@ static __device__ __forceinline__ void apart_take_q(const sparse_arguments &argu
     mbarrier_wait(shared.q_full(), parity);
     if (element::is_bf16)
         return;
-    for (uint32_t at = shared.q(apart_held_tiles) + threadIdx.x % 128 * 16; at < shared.probabilities(); at += 128 * 16) {
+#pragma unroll 4
+    for (uint32_t at = shared.q(apart_held_tiles) + thread_again() % 128 * 16; at < shared.probabilities();
+         at += 128 * 16) {
         const uint4 v = ld_shared_volatile_v4(at);
-        st_shared_v4(at, make_uint4(element::of_bf16(v.x), element::of_bf16(v.y), element::of_bf16(v.z),
-                                    element::of_bf16(v.w)));
+        st_shared_v4(
+            at, make_uint4(element::of_bf16(v.x), element::of_bf16(v.y), element::of_bf16(v.z), element::of_bf16(v.w)));
     }
     fence_proxy_async();
     named_sync(1, 128);
@@ -73,8 +78,8 @@ static __device__ __forceinline__ void apart_make_scores(float (&score)[32], con
     wgmma_settle(score);
 }
 
-/* Scores of tokens that are not there become -inf. A thread's columns c = 16 s + 4 w + t (apart_shared::valid) are of two
- * warps w. */
+/* Scores of tokens that are not there become -inf. A thread's columns c = 16 s + 4 w + t (apart_shared::valid) are of
+ * two warps w. */
 static __device__ __forceinline__ void apart_mask(float (&score)[32], uint32_t valid)
 {
     const uint4 words = ld_shared_v4(valid);
@@ -121,13 +126,25 @@ static __device__ __forceinline__ void apart_exponentiate(float (&score)[32], ml
     rows.sum[1] = sum[2] + sum[3];
 }
 
-/* Scores become probabilities, in shared memory too. The maximum stays until a score is 2^8 times as probable, which BF16
- * and FP32 have room for: sums then rarely have to be scaled. */
+/* The warp's 16 rows. Addresses are made again, or they would be kept in registers. */
+static __device__ __forceinline__ void apart_store_probabilities(uint32_t tile, const uint32_t (&p)[4][4])
+{
+    const uint32_t thread = thread_again(), lane = thread % 32, row = thread / 32 % 4 * 16 + lane % 16;
+#pragma unroll
+    for (int slice = 0; slice < 4; slice++)
+        stmatrix_x4(tile + swizzle_128(row, slice * 32 + lane / 16 * 16), p[slice][0], p[slice][1], p[slice][2],
+                    p[slice][3]);
+    fence_proxy_async();
+}
+
+/* Scores become probabilities, in shared memory too. The maximum stays until a score is 2^8 times as probable, which
+ * BF16 and FP32 have room for: sums then rarely have to be scaled. */
 template <typename element>
 static __device__ __forceinline__ void apart_softmax(float (&score)[32], const apart_shared &shared, uint32_t count,
                                                      mla_row_pair &rows)
 {
     const int block = count & 1;
+    const uint32_t thread = thread_again();
     float high[2];
     uint32_t p[4][4];
     apart_highest(high, score);
@@ -137,8 +154,8 @@ static __device__ __forceinline__ void apart_softmax(float (&score)[32], const a
         rows.max[half] = (high[half] - old) * sparse_scale_log2 > 8 ? high[half] : old;
         const float factor = mla_factor(old, rows.max[half]);
         rows.sum[half] *= factor;
-        if (threadIdx.x % 4 == 0)
-            st_shared_f32(shared.factor(block, mla_row_in_tile(half)), factor);
+        if (thread % 4 == 0)
+            st_shared_f32(shared.factor(block, thread / 32 % 4 * 16 + thread % 32 / 4 + 8 * half), factor);
     }
     apart_exponentiate(score, rows);
 #pragma unroll
@@ -146,15 +163,15 @@ static __device__ __forceinline__ void apart_softmax(float (&score)[32], const a
         p[i / 4][i % 4] = element::pack(score[2 * i], score[2 * i + 1]);
     if (count > 0) /* those of the block before have been multiplied */
         mbarrier_wait(shared.empty(block ^ 1, apart_slots - 1), (count - 1) / 2 & 1);
-    mla_store_probabilities(shared.probabilities(), p);
+    apart_store_probabilities(shared.probabilities(), p);
 }
 
 /* After the last block of a piece: lse, and the inverse of the sums for who has the values. */
 static __device__ __forceinline__ void apart_finish_rows(const sparse_arguments &arguments, const apart_shared &shared,
-                                                         const sparse_piece &piece, int row0, int block,
-                                                         const mla_row_pair &rows)
+                                                         int query, int row0, int block, const mla_row_pair &rows)
 {
     const sparse_problem &problem = arguments.problem;
+    const sparse_piece piece = sparse_piece_of(problem, arguments.split, blockIdx.y, query);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         const int row = mla_row_in_tile(half);
@@ -209,7 +226,7 @@ static __device__ __forceinline__ void apart_scores(const sparse_arguments &argu
             apart_mask(score, shared.valid(block));
             apart_softmax<element>(score, shared, count, rows);
             if (last)
-                apart_finish_rows(arguments, shared, piece, row0, block, rows);
+                apart_finish_rows(arguments, shared, piece.query, row0, block, rows);
             apart_arrive(shared.ready(block));
         }
         piece = sparse_piece_from(problem, split, blockIdx.y, piece.query + 1);
@@ -253,8 +270,8 @@ static __device__ __forceinline__ void apart_add_values(float (&out)[sparse_half
 #pragma unroll
     for (int part = 0; part < 2; part++)
         element::template ss<1>(*(float(*)[sparse_half / 4])(out + part * sparse_half / 4),
-                           wgmma_descriptor_advance(p, slot * 32),
-                           wgmma_descriptor_advance(values, slot * 2048 + part * 2 * mla_tile_bytes), 1);
+                                wgmma_descriptor_advance(p, slot * 32),
+                                wgmma_descriptor_advance(values, slot * 2048 + part * 2 * mla_tile_bytes), 1);
     wgmma_commit();
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keys, q and probabilities are made of where tensor cores multiply them: BF16, or FP16. Eight codes become a chunk
- * of 16 bytes; words hold two elements, the first in the low half. */
+/* What keys, q and probabilities are made of where tensor cores multiply them: BF16, or FP16. Eight codes become a
+ * chunk of 16 bytes; words hold two elements, the first in the low half. */
 #ifndef RIDGE_SPARSE_APART_ELEMENT_CUH
 #define RIDGE_SPARSE_APART_ELEMENT_CUH
 

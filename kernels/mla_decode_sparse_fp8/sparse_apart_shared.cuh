@@ -4,8 +4,8 @@
  * tile of probabilities; two blocks of 64 tokens as keys; and tokens as they lie in the cache, which copies bring while
  * those before them are converted.
  *
- * Each of the converter's four warps has 16 tokens of every block, in four slots of four: token 16 s + 4 w + t of a block
- * is token t of slot s of warp w.
+ * Each of the converter's four warps has 16 tokens of every block, in four slots of four: token 16 s + 4 w + t of a
+ * block is token t of slot s of warp w.
  */
 #ifndef RIDGE_SPARSE_APART_SHARED_CUH
 #define RIDGE_SPARSE_APART_SHARED_CUH
@@ -15,11 +15,13 @@
 constexpr int apart_threads = 512, apart_held_tiles = 5; /* tiles of q in registers */
 constexpr int apart_value_registers = 160, apart_score_registers = 144, apart_convert_registers = 48;
 constexpr int apart_slots = 4, apart_slot_tokens = 4, apart_warp_tokens = apart_slots * apart_slot_tokens;
+constexpr int apart_tail_bytes = sparse_token_bytes - sparse_d_v; /* scales and the RoPE part */
+constexpr int apart_tails_at = apart_slot_tokens * sparse_d_v;
 
 struct apart_shared {
     static constexpr int q_bytes = (mla_tiles - apart_held_tiles) * mla_tile_bytes;
     static constexpr int keys_at = q_bytes + mla_tile_bytes, staged_at = keys_at + 2 * mla_block_bytes;
-    static constexpr int rows_at = staged_at + 4 * apart_warp_tokens * sparse_token_bytes;
+    static constexpr int rows_at = staged_at + sparse_block_tokens * sparse_token_bytes;
     static constexpr int valid_at = rows_at + 4 * sparse_rows * (int)sizeof(float);
     static constexpr int barriers_at = valid_at + 2 * 16, bytes = barriers_at + (5 + 2 * apart_slots) * 8;
     static_assert(bytes <= 232448, "more than the shared memory of a block");
@@ -37,7 +39,8 @@ struct apart_shared {
     {
         return base + q_bytes;
     }
-    /* First token of a slot. */
+    /* A slot: the codes of its tokens, then their tails. 512 bytes that begin at a multiple of 64 are written in four
+     * cycles, at a multiple of 16 in twelve. */
     __device__ uint32_t staged(int warp, int slot) const
     {
         return base + staged_at + (warp * apart_slots + slot) * apart_slot_tokens * sparse_token_bytes;

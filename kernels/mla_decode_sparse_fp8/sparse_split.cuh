@@ -156,7 +156,8 @@ static inline int sparse_launch_combine(const struct ridge_call *call, const spa
                              "launch of the combine");
 }
 
-/* Where every query is cut into many pieces, each piece costs as much beside its blocks: blocks alone are shared out. */
+/* Where every query is cut into many pieces, each piece costs as much beside its blocks: blocks alone are shared out.
+ */
 static inline int sparse_overhead(const int64_t *dim, int parts)
 {
     return parts >= 4 * sparse_queries(dim) ? 0 : MLA_OVERHEAD;
