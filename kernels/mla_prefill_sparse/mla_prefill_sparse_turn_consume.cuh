@@ -3,7 +3,6 @@
 #ifndef RIDGE_MLA_PREFILL_SPARSE_TURN_CONSUME_CUH
 #define RIDGE_MLA_PREFILL_SPARSE_TURN_CONSUME_CUH
 
-#include "kernels/mla_decode/mla_decode_in_turn.cuh"
 #include "kernels/mla_prefill_sparse/mla_prefill_sparse_turn.cuh"
 
 /* A warpgroup's state for an item. */
@@ -238,26 +237,34 @@ static __device__ __forceinline__ void prefill_right(const prefill_problem &prob
     }
 }
 
-/* The warpgroup's half of the output, 16 bytes at a time: shared memory has the next item. */
-static __device__ __forceinline__ void prefill_turn_store(const prefill_problem &problem, int query, int head0,
-                                                          int warpgroup, const float (&out)[mla_half / 2],
+/* The warpgroup's half of the output, a tile of 64 columns at a time, through its tile of probabilities: all of them
+ * are multiplied, and the other memory has the next item. */
+static __device__ __forceinline__ void prefill_turn_store(const prefill_problem &problem, uint32_t staging, int query,
+                                                          int head0, int warpgroup, const float (&out)[mla_half / 2],
                                                           const float (&inverse)[2])
 {
+    const int lane = threadIdx.x % 32, warp_row = threadIdx.x / 32 % 4 * 16, row = warp_row + lane / 8;
+    const uint32_t to_shared = staging + swizzle_128(warp_row + lane % 16, lane / 16 * 16);
+    bf16 *to =
+        problem.out + ((int64_t)query * problem.h + head0 + row) * prefill_d_v + warpgroup * mla_half + lane % 8 * 8;
 #pragma unroll
-    for (int half = 0; half < 2; half++) {
-        const int head = head0 + mla_row_in_tile(half);
-        bf16 *to = problem.out + ((int64_t)query * problem.h + head) * prefill_d_v + warpgroup * mla_half +
-                   threadIdx.x % 4 * 8;
+    for (int tile = 0; tile < 4; tile++) {
 #pragma unroll
-        for (int i = 2 * half; i < mla_half / 2; i += 16) {
+        for (int i = 0; i < 4; i++) {
+            const float *from = out + tile * 32 + i * 8;
             uint32_t word[4];
 #pragma unroll
             for (int j = 0; j < 4; j++)
-                word[j] = cvt_bf16x2_f32(out[i + 4 * j] * inverse[half], out[i + 4 * j + 1] * inverse[half]);
-            mla_transpose_quad(word);
-            if (head < problem.h)
-                st_global_v4(to + i / 16 * 32, make_uint4(word[0], word[1], word[2], word[3]));
+                word[j] = cvt_bf16x2_f32(from[2 * j] * inverse[j % 2], from[2 * j + 1] * inverse[j % 2]);
+            stmatrix_x4(to_shared ^ i * 32, word[0], word[1], word[2], word[3]);
         }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            if (head0 + row + 4 * i < problem.h)
+                st_global_v4(to + i * 4 * prefill_d_v + tile * 64,
+                             ld_shared_volatile_v4(staging + swizzle_128(row + 4 * i, lane % 8 * 16)));
+        __syncwarp();
     }
 }
 
@@ -287,7 +294,7 @@ static __device__ __forceinline__ void prefill_turn_finish(const prefill_problem
             problem.lse[at] = sum == 0 ? INFINITY : state.rows.max[half] * prefill_scale + logf(sum);
         }
     }
-    prefill_turn_store(problem, query, head0, warpgroup, state.out, inverse);
+    prefill_turn_store(problem, shared.p(warpgroup), query, head0, warpgroup, state.out, inverse);
 }
 
 /* Loads of the next item's q are under way while the results are stored. */
