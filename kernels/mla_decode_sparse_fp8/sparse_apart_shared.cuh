@@ -39,8 +39,7 @@ struct apart_shared {
     {
         return base + q_bytes;
     }
-    /* A slot: the codes of its tokens, then their tails. 512 bytes that begin at a multiple of 64 are written in four
-     * cycles, at a multiple of 16 in twelve. */
+    /* A slot: the codes of its tokens, then their tails. */
     __device__ uint32_t staged(int warp, int slot) const
     {
         return base + staged_at + (warp * apart_slots + slot) * apart_slot_tokens * sparse_token_bytes;
