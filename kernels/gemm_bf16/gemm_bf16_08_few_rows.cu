@@ -19,5 +19,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_bf16_08_few_rows = {
     .describe = few_rows_describe,
     .launch = few_rows_launch<few_rows_bf16>,
     .plans = few_rows_list<few_rows_bf16>,
-    .kernel = (const void *)gemm_few_rows<few_rows_bf16>,
+    .kernel = (const void *)gemm_few_rows<few_rows_bf16<64>>,
 };

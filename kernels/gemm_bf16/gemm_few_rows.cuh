@@ -118,9 +118,9 @@ static __device__ __forceinline__ void few_rows_release(uint32_t empty)
 }
 
 /* BF16: sums stay in the tensor cores' accumulators. */
-struct few_rows_bf16 {
-    static constexpr int depth = 64;
-    static constexpr few_rows_product traits = {depth, false};
+template <int columns> struct few_rows_bf16 {
+    static constexpr int depth = 64, groups = columns / 8;
+    static constexpr few_rows_product traits = {depth, false, false};
     struct scales {
     };
 
@@ -134,8 +134,8 @@ struct few_rows_bf16 {
         return {};
     }
 
-    static __device__ __forceinline__ void multiply(float (&total)[32], const few_rows_reader &reader, int block,
-                                                    int keep)
+    static __device__ __forceinline__ void multiply(float (&total)[columns / 2], const few_rows_reader &reader,
+                                                    int block, int keep)
     {
         const uint64_t b = few_rows_b(reader, block), a = few_rows_a(reader, block);
 #pragma unroll
@@ -144,7 +144,7 @@ struct few_rows_bf16 {
                           slice > 0 ? 1 : keep);
     }
 
-    static __device__ __forceinline__ void accumulate(float (&total)[32], const few_rows_arguments &,
+    static __device__ __forceinline__ void accumulate(float (&total)[columns / 2], const few_rows_arguments &,
                                                       few_rows_reader &reader, const few_rows_part &part, int,
                                                       const scales &)
     {
@@ -173,7 +173,7 @@ static __device__ __forceinline__ void few_rows_consume(const few_rows_arguments
                                                         const few_rows_part &part)
 {
     const few_rows_plan &plan = arguments.plan;
-    const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0), wide = plan.width / 128;
+    const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0), wide = plan.width / plan.columns - 1;
     const int row = (warpgroup >> wide) * 64, row_a = (warpgroup & wide) * 64;
     few_rows_reader reader = {ring,
                               {},
@@ -185,17 +185,17 @@ static __device__ __forceinline__ void few_rows_consume(const few_rows_arguments
                               (uint32_t)plan.width * 128,
                               ring.data + plan.scales + row_a * 4 + threadIdx.x % 4 * 8};
     typename product::scales scales = product::load_scales(arguments, part, (int)blockIdx.y * plan.rows + row, 0);
-    named_sync(1, plan.threads);
+    named_sync(1, plan.consumers + 32);
 #pragma unroll 1
     for (int index = (int)blockIdx.y; index < plan.tiles_b; index += plan.clusters) {
-        float total[32] = {};
+        float total[4 * product::groups] = {};
         product::accumulate(total, arguments, reader, part, index * plan.rows + row, scales);
         scales = product::load_scales(arguments, part, (index + plan.clusters) * plan.rows + row, 0);
         const few_rows_block_d d = few_rows_block_d_of(plan, part.row_a, index * plan.rows, ring.data);
         if (plan.splits > 1)
-            few_rows_meet(plan, ring, part.split, arguments.out, d, total);
+            few_rows_meet<product::groups>(plan, ring, part.split, arguments.out, d, total);
         else
-            few_rows_store_all(arguments.out, d, total);
+            few_rows_store_all<product::groups>(arguments.out, d, total);
     }
 }
 
@@ -203,13 +203,13 @@ static __device__ __forceinline__ void few_rows_consume(const few_rows_arguments
 static __device__ __forceinline__ void few_rows_init(const few_rows_plan &plan, const ring &ring,
                                                      const few_rows_part &part)
 {
-    const int consumers = plan.threads - 32;
+    const int consumers = plan.consumers;
     if (threadIdx.x == 0) {
 #pragma unroll 1
         for (int stage = 0; stage < plan.stages; stage++)
             mbarrier_init(ring.barriers + 8 * (plan.stages + stage), consumers / 32);
         if (plan.splits > 1) {
-            const int rest = max(8 - part.split * plan.owned, 0);
+            const int rest = max(plan.columns / 8 - part.split * plan.owned, 0);
             const uint32_t barrier = ring.barriers + ring_barrier_bytes(plan.stages);
             mbarrier_init(barrier, 1);
             mbarrier_arrive_expect(barrier, (plan.splits - 1) * min(rest, plan.owned) * consumers * 16);
@@ -220,8 +220,37 @@ static __device__ __forceinline__ void few_rows_init(const few_rows_plan &plan, 
     named_arrive(2, 64);
 }
 
+/* The producer: one warp. */
 template <typename product>
-static __global__ void __launch_bounds__(FEW_ROWS_THREADS, 1)
+static __device__ __forceinline__ void few_rows_supply(const few_rows_arguments &arguments, const ring &ring,
+                                                       const few_rows_part &part)
+{
+    const few_rows_plan &plan = arguments.plan;
+    few_rows_cursor next = {{}, (int)blockIdx.y, 0};
+    if (elect()) {
+#pragma unroll 1
+        for (int stage = 0; stage < plan.stages; stage++)
+            mbarrier_init(ring.barriers + 8 * stage, 1);
+        mbarrier_init_fence();
+    }
+    __syncwarp();
+    named_arrive(1, plan.consumers + 32);
+    if (elect())
+        few_rows_produce<product>(arguments, ring, part, next, false);
+    __syncwarp();
+    if (plan.splits > 1)
+        cluster_arrive_relaxed();
+    named_sync(2, 64);
+    if (elect())
+        few_rows_produce<product>(arguments, ring, part, next, true);
+    __syncwarp();
+    if (plan.splits > 1)
+        cluster_wait();
+}
+
+/* A consumer of 128 rows of A takes the registers of a producing warpgroup, of which one warp works. */
+template <typename product>
+static __global__ void __launch_bounds__(128 * FEW_ROWS_WARPGROUPS + (product::groups > 8 ? 128 : 32), 1)
     gemm_few_rows(const __grid_constant__ few_rows_arguments arguments)
 {
     extern __shared__ __align__(1024) char memory[];
@@ -229,28 +258,14 @@ static __global__ void __launch_bounds__(FEW_ROWS_THREADS, 1)
     const few_rows_plan &plan = arguments.plan;
     const ring ring = {data, data + plan.barriers, plan.stages};
     const few_rows_part part = few_rows_part_of(plan);
-    if (threadIdx.x >= plan.threads - 32) {
-        few_rows_cursor next = {{}, (int)blockIdx.y, 0};
-        if (elect()) {
-#pragma unroll 1
-            for (int stage = 0; stage < plan.stages; stage++)
-                mbarrier_init(ring.barriers + 8 * stage, 1);
-            mbarrier_init_fence();
-        }
-        __syncwarp();
-        named_arrive(1, plan.threads);
-        if (elect())
-            few_rows_produce<product>(arguments, ring, part, next, false);
-        __syncwarp();
-        if (plan.splits > 1)
-            cluster_arrive_relaxed();
-        named_sync(2, 64);
-        if (elect())
-            few_rows_produce<product>(arguments, ring, part, next, true);
-        __syncwarp();
-        if (plan.splits > 1)
-            cluster_wait();
+    if (threadIdx.x >= plan.consumers) {
+        if (product::groups > 8)
+            registers_give<24>();
+        if (threadIdx.x < plan.consumers + 32)
+            few_rows_supply<product>(arguments, ring, part);
     } else {
+        if (product::groups > 8)
+            registers_take<240>();
         if (threadIdx.x / 32 == 1 && elect()) {
             tma_prefetch_map(&arguments.b);
             tma_prefetch_map(&arguments.a);

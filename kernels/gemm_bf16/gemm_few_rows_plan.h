@@ -13,25 +13,26 @@
 
 enum {
     FEW_ROWS_MAX_M = 256,
-    FEW_ROWS_WARPGROUPS = 2, /* consumers of 64 x 64 each, at most */
-    FEW_ROWS_THREADS = 128 * FEW_ROWS_WARPGROUPS + 32,
+    FEW_ROWS_WARPGROUPS = 2, /* consumers at most, of 64 rows of B and 64 or 128 of A each */
     FEW_ROWS_STAGING = 1024, /* bytes a warp */
 };
 
 struct few_rows_product {
     int depth;   /* elements of k in 128 bytes */
     bool scaled; /* a scale for every row of A and 128 bytes of k */
+    bool wide;   /* a warpgroup may take 128 rows of A */
 };
 
 struct few_rows_plan {
     int rows, width;                /* of B and of A in a tile */
+    int columns;                    /* rows of A that a warpgroup takes */
     int splits;                     /* of k, the CTAs of a cluster */
     int clusters, tiles_b, tiles_a; /* clusters for each tile of A; tiles along n and m */
-    int threads, stages;
-    int blocks;                    /* of k, 128 bytes each */
-    int blocks_split, blocks_rest; /* of a split: blocks / splits, and one more for the first `blocks_rest` */
-    int owned;                     /* of the groups of 8 rows of A, those that a split adds up */
-    int stage_bytes, scale_bytes;  /* of a stage: two blocks of both operands; two of scales */
+    int consumers, stages;          /* threads; of the ring */
+    int blocks;                     /* of k, 128 bytes each */
+    int blocks_split, blocks_rest;  /* of a split: blocks / splits, and one more for the first `blocks_rest` */
+    int owned;                      /* of the groups of 8 rows of A, those that a split adds up */
+    int stage_bytes, scale_bytes;   /* of a stage: two blocks of both operands; two of scales */
     int scales, sums, staging, barriers, bytes; /* shared memory: where what begins */
 };
 
@@ -42,14 +43,20 @@ static inline int few_rows_up(int64_t value, int64_t by)
 
 static inline int few_rows_warpgroups(const struct few_rows_plan *plan)
 {
-    return few_rows_up(plan->rows, 64) * plan->width / 64;
+    return few_rows_up(plan->rows, 64) * plan->width / plan->columns;
+}
+
+/* Consumers and a producing warp; a warpgroup where it has registers to give. */
+static inline int few_rows_threads(const struct few_rows_plan *plan)
+{
+    return plan->consumers + (plan->columns > 64 ? 128 : 32);
 }
 
 /* Lays out shared memory: as many stages as have room, at most those of the plan and those that are of use. */
 static inline void few_rows_place(struct few_rows_plan *plan, int64_t shared)
 {
     const int warpgroups = few_rows_warpgroups(plan);
-    const int sums = (plan->splits - 1) * plan->owned * warpgroups * 128 * 16;
+    const int sums = (plan->splits - 1) * plan->owned * plan->consumers * 16;
     const int staging = warpgroups * 4 * FEW_ROWS_STAGING;
     const int64_t room = (shared - sums - staging - 8) / (plan->stage_bytes + plan->scale_bytes + 16);
     const int use =
@@ -60,8 +67,9 @@ static inline void few_rows_place(struct few_rows_plan *plan, int64_t shared)
     plan->stages = stages > 1 || use == 1 ? stages : 0; /* a stage is held until the next one is there */
     plan->scales = stages * plan->stage_bytes;
     plan->sums = plan->scales + stages * plan->scale_bytes;
-    if (plan->splits > 1 && plan->sums < warpgroups * 16384) /* a CTA's own sums take the ring's place */
-        plan->sums = warpgroups * 16384;
+    const int own = plan->consumers * plan->columns * 2;
+    if (plan->splits > 1 && plan->sums < own) /* a CTA's own sums take the ring's place */
+        plan->sums = own;
     plan->staging = plan->sums + sums;
     plan->barriers = plan->staging + staging;
     plan->bytes = plan->barriers + 16 * stages + 8;
@@ -72,9 +80,10 @@ static inline const char *few_rows_complete(struct few_rows_plan *plan, const st
                                             const int64_t *dim, const struct ridge_device *device)
 {
     plan->width = dim[0] <= 64 ? 64 : 128;
+    plan->columns = product->wide && plan->width > 64 && plan->rows > 64 ? 128 : 64;
     plan->blocks = few_rows_up(dim[2], product->depth);
     if (plan->rows < 16 || plan->rows % 16 || few_rows_warpgroups(plan) > FEW_ROWS_WARPGROUPS)
-        return "rows are a multiple of 16, at most 128 for m <= 64 and 64 above";
+        return "rows are a multiple of 16, at most 128, and 64 in BF16 for m > 64";
     if (plan->splits < 1 || plan->splits > 8)
         return "k is split over the 1 to 8 CTAs of a cluster";
     if (plan->splits > plan->blocks)
@@ -87,8 +96,8 @@ static inline const char *few_rows_complete(struct few_rows_plan *plan, const st
         return "clusters that split k do one tile each: there are not enough of them";
     plan->blocks_split = plan->blocks / plan->splits;
     plan->blocks_rest = plan->blocks % plan->splits;
-    plan->owned = few_rows_up(8, plan->splits);
-    plan->threads = 128 * few_rows_warpgroups(plan) + 32;
+    plan->owned = few_rows_up(plan->columns / 8, plan->splits);
+    plan->consumers = 128 * few_rows_warpgroups(plan);
     plan->stage_bytes = 256 * (plan->rows + plan->width);
     plan->scale_bytes = product->scaled ? 8 * plan->width : 0;
     few_rows_place(plan, device->smem_optin_bytes);
@@ -136,25 +145,27 @@ static inline int few_rows_places(const struct few_rows_plan *plan, const struct
 {
     const int sms = device->sms > 0 ? device->sms : 1;
     const int places = plan->splits == 1 ? sms : plan->splits == 2 ? sms / 2 : sms / 8 * (16 / plan->splits) * 15 / 32;
-    const bool two = few_rows_warpgroups(plan) == 1 && 2 * (plan->bytes + 1024) <= device->smem_optin_bytes + 1024;
+    const bool two = plan->consumers == 128 && 2 * (plan->bytes + 1024) <= device->smem_optin_bytes + 1024;
     return (places > 0 ? places : 1) * (two ? 2 : 1);
 }
 
 /* Microseconds. B comes from HBM at about 3.7 TB/s beside the write-backs of a cold L2, an SM takes 85 GB/s of both
- * operands, a warpgroup promotes 64 x 64 sums in 0.17 us; a launch costs 2.3 us, a further wave 1, to meet in a
- * cluster 1.4. */
+ * operands, a warpgroup promotes 64 x 64 sums in 0.17 us and 64 x 128 in 0.26; a launch costs 2.3 us, a further wave
+ * 1, to meet in a cluster 1.4, with 128 rows of A a warpgroup 2.2 more. Of m > 64 a tile ends in 0.6 or 1.2. */
 static inline double few_rows_estimate(const struct few_rows_plan *plan, const struct few_rows_product *product,
                                        const int64_t *dim, const struct ridge_device *device)
 {
     const int waves = few_rows_up((int64_t)plan->clusters * plan->tiles_a, few_rows_places(plan, device));
-    const double blocks =
-        (double)waves * few_rows_up(plan->tiles_b, plan->clusters) * few_rows_up(plan->blocks, plan->splits);
+    const int turns = waves * few_rows_up(plan->tiles_b, plan->clusters);
+    const double blocks = (double)turns * few_rows_up(plan->blocks, plan->splits), wide = plan->columns > 64;
     const double hbm = (double)dim[1] * plan->blocks * 128 / 3.7e6;
     const double fill = blocks * 128 * (plan->rows + plan->width) / 85e3;
-    const double multiply = product->scaled ? blocks * few_rows_warpgroups(plan) * 0.17 : 0;
+    const double multiply = product->scaled ? blocks * few_rows_warpgroups(plan) * (wide ? 0.26 : 0.17) : 0;
     double time = hbm > fill ? hbm : fill;
     time = time > multiply ? time : multiply;
-    return time + 0.2 * (fill + multiply) + 1.3 + waves + (plan->splits > 1 ? 1.3 + 0.05 * plan->splits : 0);
+    const double meet = plan->splits > 1 ? 1.3 + 0.05 * plan->splits + 2.2 * wide : 0;
+    const double ends = plan->width > 64 ? turns * 0.6 * (1 + wide) : 0;
+    return time + 0.2 * (fill + multiply) + 1.3 + waves + meet + ends;
 }
 
 /* The i-th plan worth a thought: every number of rows and of splits, for all tiles at once or persistent. */

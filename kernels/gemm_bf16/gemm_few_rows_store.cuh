@@ -15,7 +15,7 @@
 static __device__ __forceinline__ void few_rows_store_unit(const gemm_output &out, int64_t row, int64_t column,
                                                            const uint4 &unit)
 {
-    bf16 *d = out.d + row * out.n + column;
+    __nv_bfloat16 *d = out.d + row * out.n + column;
     if (out.n % 8 == 0) {
         st_global_v4(d, unit);
         return;
@@ -41,7 +41,7 @@ static __device__ __forceinline__ void few_rows_stage(uint32_t place, int group,
                       cvt_bf16x2_f32(z, w));
 }
 
-/* A warp's block of D: 16 columns, 64 rows, and where it is staged. */
+/* A warp's block of D: 16 columns, 64 or 128 rows, and where it is staged. */
 struct few_rows_block_d {
     int64_t row, column;
     bool stored; /* its columns are the tile's */
@@ -52,7 +52,8 @@ struct few_rows_block_d {
 static __device__ __forceinline__ few_rows_block_d few_rows_block_d_of(const few_rows_plan &plan, int row_a, int row_b,
                                                                        uint32_t data)
 {
-    const int warp = threadIdx.x / 32, wide = plan.width / 128, local = (warp / 4 >> wide) * 64 + warp % 4 * 16;
+    const int warp = threadIdx.x / 32, wide = plan.width / plan.columns - 1,
+              local = (warp / 4 >> wide) * 64 + warp % 4 * 16;
     return {row_a + (warp / 4 & wide) * 64, (int64_t)row_b + local, local < plan.rows,
             data + plan.staging + warp * FEW_ROWS_STAGING};
 }
@@ -75,11 +76,12 @@ static __device__ __forceinline__ void few_rows_store(const gemm_output &out, co
 }
 
 /* The whole k was here. */
+template <int groups>
 static __device__ __forceinline__ void few_rows_store_all(const gemm_output &out, const few_rows_block_d &d,
-                                                          const float (&total)[32])
+                                                          const float (&total)[4 * groups])
 {
 #pragma unroll
-    for (int first = 0; first < 8; first += 4) {
+    for (int first = 0; first < groups; first += 4) {
 #pragma unroll
         for (int group = 0; group < 4; group++) {
             const float *sum = total + 4 * (first + group);
@@ -100,7 +102,7 @@ static __device__ __forceinline__ void few_rows_send(const few_rows_exchange &at
 {
 #pragma unroll 1
     for (int owner = 0; owner < plan.splits; owner++) {
-        const int first = owner * plan.owned, groups = min(plan.owned, 8 - first);
+        const int first = owner * plan.owned, groups = min(plan.owned, plan.columns / 8 - first);
         const uint32_t source = (uint32_t)(split - (split > owner)) * plan.owned * at.stride;
         const uint32_t to = cluster_map(at.others + source, owner), barrier = cluster_map(at.barrier, owner);
         if (owner == split)
@@ -115,7 +117,7 @@ static __device__ __forceinline__ void few_rows_send(const few_rows_exchange &at
 static __device__ __forceinline__ void few_rows_receive(const few_rows_exchange &at, const few_rows_plan &plan,
                                                         int split, const gemm_output &out, const few_rows_block_d &d)
 {
-    const int first = split * plan.owned, groups = min(plan.owned, 8 - first);
+    const int first = split * plan.owned, groups = min(plan.owned, plan.columns / 8 - first);
     mbarrier_wait(at.barrier, 0);
 #pragma unroll 1
     for (int slot = 0; slot < groups; slot++) {
@@ -137,20 +139,22 @@ static __device__ __forceinline__ void few_rows_receive(const few_rows_exchange 
 }
 
 /* The sums of a part of k: all of the CTA's take the place of the ring, which has been read. */
+template <int groups>
 static __device__ __forceinline__ void few_rows_meet(const few_rows_plan &plan, const ring &ring, int split,
                                                      const gemm_output &out, const few_rows_block_d &d,
-                                                     const float (&total)[32])
+                                                     const float (&total)[4 * groups])
 {
-    const int consumers = plan.threads - 32;
-    const few_rows_exchange at = {ring.data + (threadIdx.x / 32 * 256 + threadIdx.x % 32) * 16,
+    const int consumers = plan.consumers;
+    const few_rows_exchange at = {ring.data + (threadIdx.x / 32 * groups * 32 + threadIdx.x % 32) * 16,
                                   ring.data + plan.sums + threadIdx.x * 16, (uint32_t)consumers * 16,
                                   ring.barriers + ring_barrier_bytes(plan.stages)};
     named_sync(3, consumers);
 #pragma unroll
-    for (int group = 0; group < 8; group++)
-        st_shared_v4(at.own + group * 512,
-                     make_uint4(__float_as_uint(total[4 * group]), __float_as_uint(total[4 * group + 1]),
-                                __float_as_uint(total[4 * group + 2]), __float_as_uint(total[4 * group + 3])));
+    for (int group = 0; group < groups; group++) {
+        const float *sum = total + 4 * group;
+        st_shared_v4(at.own + group * 512, make_uint4(__float_as_uint(sum[0]), __float_as_uint(sum[1]),
+                                                      __float_as_uint(sum[2]), __float_as_uint(sum[3])));
+    }
     cluster_wait();
     few_rows_send(at, plan, split);
     few_rows_receive(at, plan, split, out, d);

@@ -22,5 +22,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_12_few_rows =
     .describe = few_rows_describe,
     .launch = few_rows_launch<few_rows_fp8_block>,
     .plans = few_rows_list<few_rows_fp8_block>,
-    .kernel = (const void *)gemm_few_rows<few_rows_fp8_block>,
+    .kernel = (const void *)gemm_few_rows<few_rows_fp8_block<64>>,
 };

@@ -10,9 +10,9 @@
 /* A stage has the scales of its rows of A beside it. The 16 rows of B of a warp have one scale for a block of k: lane i
  * holds that of the i-th block to come. A block is promoted under the WGMMAs that follow it: two sets of sums, 64
  * columns each. */
-struct few_rows_fp8_block {
-    static constexpr int depth = 128;
-    static constexpr few_rows_product traits = {depth, true};
+template <int columns> struct few_rows_fp8_block {
+    static constexpr int depth = 128, groups = columns / 8;
+    static constexpr few_rows_product traits = {depth, true, true};
 
     struct scales {
         float lane;
@@ -37,7 +37,7 @@ struct few_rows_fp8_block {
         return {__ldg(arguments.scale_b + (int64_t)block_b * arguments.plan.blocks + part.first + at)};
     }
 
-    static __device__ __forceinline__ void start(float (&sum)[32], const few_rows_reader &reader, int block)
+    static __device__ __forceinline__ void start(float (&sum)[columns / 2], const few_rows_reader &reader, int block)
     {
         const uint64_t b = few_rows_b(reader, block), a = few_rows_a(reader, block);
         wgmma_fence();
@@ -50,13 +50,13 @@ struct few_rows_fp8_block {
 
     /* Once at most `pending` later groups are unfinished. */
     template <int pending>
-    static __device__ __forceinline__ void promote(float (&total)[32], float (&sum)[32], uint32_t scale_a,
-                                                   float scale_b)
+    static __device__ __forceinline__ void promote(float (&total)[columns / 2], float (&sum)[columns / 2],
+                                                   uint32_t scale_a, float scale_b)
     {
         wgmma_wait<pending>();
         wgmma_settle(sum);
 #pragma unroll
-        for (int group = 0; group < 8; group++) {
+        for (int group = 0; group < groups; group++) {
             const float2 a = ld_shared_v2_f32(scale_a + group * 32);
             const float even = a.x * scale_b, odd = a.y * scale_b;
             const int at = 4 * group;
@@ -68,10 +68,10 @@ struct few_rows_fp8_block {
     }
 
     /* A stage: blocks `lane` and lane + 1 of the 32 whose scales of B are `now`. */
-    static __device__ __forceinline__ void multiply(float (&total)[32], few_rows_reader &reader, const scales &now,
-                                                    int lane)
+    static __device__ __forceinline__ void multiply(float (&total)[columns / 2], few_rows_reader &reader,
+                                                    const scales &now, int lane)
     {
-        float even[32], odd[32];
+        float even[columns / 2], odd[columns / 2];
         const uint32_t scale_a = reader.scales + reader.at.stage * reader.scale_bytes;
         const float scale_even = __shfl_sync(~0u, now.lane, lane), scale_odd = __shfl_sync(~0u, now.lane, lane + 1);
         mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
@@ -85,7 +85,7 @@ struct few_rows_fp8_block {
     }
 
     /* No select between `now` and `next` in the inner loop: it would wait for the load of `next` in every stage. */
-    static __device__ __forceinline__ void accumulate(float (&total)[32], const few_rows_arguments &arguments,
+    static __device__ __forceinline__ void accumulate(float (&total)[columns / 2], const few_rows_arguments &arguments,
                                                       few_rows_reader &reader, const few_rows_part &part, int row,
                                                       scales now)
     {

@@ -169,7 +169,6 @@ gemm_grouped_multiply_direct(const gemm_grouped_memory &memory, gemm_fp8_block_t
     const int stage = reader.at.stage;
     const uint32_t empty = ring_empty(ring, reader.at), scales = reader.scales + stage * tile::scale_bytes;
     constexpr int splits = tile::groups == 1 ? 1 : 128 / tile::group_columns;
-    ring_next(ring, reader.at);
 #pragma unroll
     for (int set = 0; set < tile::sets; set++) {
         gemm_fp8_block_issue<tile>(sum, carry.operands, set);
@@ -177,6 +176,7 @@ gemm_grouped_multiply_direct(const gemm_grouped_memory &memory, gemm_fp8_block_t
             if (carry.used)
                 gemm_release(carry.used, reader.ctas);
             carry.used = empty;
+            ring_next(ring, reader.at);
         }
         if (opens)
             under(set);

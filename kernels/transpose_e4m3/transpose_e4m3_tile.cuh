@@ -49,7 +49,7 @@ static __device__ __forceinline__ void transpose_put(uint32_t *tile, int column,
 
 /* `across` tiles a CTA along m, which is a multiple of 16. */
 template <int across>
-static __global__ void __launch_bounds__(TRANSPOSE_THREADS)
+static __global__ void __launch_bounds__(TRANSPOSE_THREADS, across == 1 ? 8 : 5)
     transpose_tile(const uint8_t *__restrict__ x, const int32_t *__restrict__ ks, uint8_t *__restrict__ y, int64_t m,
                    int64_t k, int groups, int columns)
 {
@@ -81,7 +81,7 @@ static __global__ void __launch_bounds__(TRANSPOSE_THREADS)
             const int column = quad + 32 * r;
             const int64_t row = column0 + t * TRANSPOSE_SIDE + column;
             if (row < m)
-                st_global_stream_v4(out + row * place.k, *(const uint4 *)&tile[t][transpose_word(column, 4 * part)]);
+                st_global_v4(out + row * place.k, *(const uint4 *)&tile[t][transpose_word(column, 4 * part)]);
         }
 }
 
