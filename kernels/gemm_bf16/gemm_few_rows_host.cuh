@@ -38,7 +38,7 @@ static int few_rows_prepare(const struct ridge_call *call, enum ridge_dtype dtyp
     if (few_rows_refused(call, &product<64>::traits))
         return 1;
     *plan = few_rows_choose(&product<64>::traits, call->dim, call->device);
-    arguments->out = {(__nv_bfloat16 *)call->buffer[product<64>::traits.scaled ? 4 : 2], call->dim[0], call->dim[1]};
+    arguments->out = {(bf16 *)call->buffer[product<64>::traits.scaled ? 4 : 2], call->dim[0], call->dim[1]};
     snprintf(state->text, sizeof state->text, "%d x %d tile, k in %d, %d CTAs, %d stages", plan->rows, plan->width,
              plan->splits, plan->clusters * plan->splits * plan->tiles_a, plan->stages);
     RIDGE_CUDA(call, cudaFuncSetAttribute(few_rows_kernel<product>(*plan), cudaFuncAttributeMaxDynamicSharedMemorySize,

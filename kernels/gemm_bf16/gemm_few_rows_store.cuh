@@ -15,7 +15,7 @@
 static __device__ __forceinline__ void few_rows_store_unit(const gemm_output &out, int64_t row, int64_t column,
                                                            const uint4 &unit)
 {
-    __nv_bfloat16 *d = out.d + row * out.n + column;
+    bf16 *d = out.d + row * out.n + column;
     if (out.n % 8 == 0) {
         st_global_v4(d, unit);
         return;
