@@ -93,6 +93,9 @@ static const struct shapes all_shapes[] = {
      {{4, 2, 128, 16384, 40000, 64}, {128, 1, 64, 512, 30000, 61}, {150, 2, 128, 256, 20000, 64}}},
     /* An odd number of blocks, more tiles of heads than CTAs, one block alone. */
     {"mla_prefill_sparse", 90, {{7, 1500, 65, 448, 576}, {300, 3000, 128, 192, 576}, {300, 900, 64, 64, 512}}},
+    {"mla_decode_sparse_512",
+     90,
+     {{4, 2, 128, 16384, 40000, 64, 584}, {4, 2, 128, 16384, 40000, 64, 528}, {4, 2, 128, 16384, 40000, 64, 288}}},
 };
 
 static int repeat_shapes(const struct ridge_entry *entry, const struct ridge_device *device)

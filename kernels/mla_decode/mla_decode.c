@@ -3,7 +3,10 @@
 
 static const struct ridge_shape shapes[] = {
     {"decode-128x4096", RIDGE_STANDARD, RIDGE_CUDA, {128, 1, 4096, 128, 64}},
+    {"mtp-128x2048", RIDGE_FULL, RIDGE_CUDA, {128, 2, 2048, 128, 64}},
+    {"mtp-128x3072", RIDGE_FULL, RIDGE_CUDA, {128, 2, 3072, 128, 64}},
     {"mtp-128x4096", RIDGE_FULL, RIDGE_CUDA, {128, 2, 4096, 128, 64}},
+    {"mtp-128x8192", RIDGE_FULL, RIDGE_CUDA, {128, 2, 8192, 128, 64}},
     {"h64-128x8192", RIDGE_FULL, RIDGE_CUDA, {128, 1, 8192, 64, 64}},
     {"h16-128x4096", RIDGE_FULL, RIDGE_CUDA, {128, 1, 4096, 16, 64}},
     {"h16-16x65536", RIDGE_STANDARD, RIDGE_CUDA, {16, 1, 65536, 16, 64}},

@@ -115,26 +115,26 @@ static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, const spa
         const uint2 c = sparse_bf16(codes.z, scale), d = sparse_bf16(codes.w, scale);
         target.store(tile, 2 * lane, make_uint4(a.x, a.y, b.x, b.y));
         target.store(tile, 2 * lane + 1, make_uint4(c.x, c.y, d.x, d.y));
-        raw.code[tile] = ld_global_stream_v4_if(next != NULL, next + tile * 64 + lane * 16);
+        raw.code[tile] = ld_global_v4_if(next != NULL, next + tile * 64 + lane * 16);
     }
-    raw.scale = ld_global_stream_v4_if(next != NULL, next + 512);
+    raw.scale = ld_global_v4_if(next != NULL, next + 512);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         target.store(8, 2 * lane + i, raw.rope[i]);
-        raw.rope[i] = ld_global_stream_v4_if(next != NULL, next + 528 + lane * 32 + i * 16);
+        raw.rope[i] = ld_global_v4_if(next != NULL, next + 528 + lane * 32 + i * 16);
     }
 }
 
 static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_t *token)
 {
     const int lane = threadIdx.x % 4;
-    raw.scale = ld_global_stream_v4_if(token != NULL, token + 512);
+    raw.scale = ld_global_v4_if(token != NULL, token + 512);
 #pragma unroll
     for (int tile = 0; tile < 8; tile++)
-        raw.code[tile] = ld_global_stream_v4_if(token != NULL, token + tile * 64 + lane * 16);
+        raw.code[tile] = ld_global_v4_if(token != NULL, token + tile * 64 + lane * 16);
 #pragma unroll
     for (int i = 0; i < 2; i++)
-        raw.rope[i] = ld_global_stream_v4_if(token != NULL, token + 528 + lane * 32 + i * 16);
+        raw.rope[i] = ld_global_v4_if(token != NULL, token + 528 + lane * 32 + i * 16);
 }
 
 /* Bits of a block's 64 tokens, a bit for each that is there; index: of tokens lane and lane + 32. */

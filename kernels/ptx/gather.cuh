@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-/* 9.7.9.9 (ld.global.nc): 16 bytes of read-only data that is used once; zeros, and no access, where `there` is not. */
-static __device__ __forceinline__ uint4 ld_global_stream_v4_if(bool there, const void *pointer)
+/* 9.7.9.9 (ld.global.nc): 16 bytes of read-only data; zeros, and no access, where `there` is not. No hint that
+ * they are used once: with L1::no_allocate lines that are loaded in two parts were fetched twice, and from memory. */
+static __device__ __forceinline__ uint4 ld_global_v4_if(bool there, const void *pointer)
 {
     uint4 v;
     asm volatile("{\n"
@@ -16,11 +17,19 @@ static __device__ __forceinline__ uint4 ld_global_stream_v4_if(bool there, const
                  "mov.b32 %1, 0;\n"
                  "mov.b32 %2, 0;\n"
                  "mov.b32 %3, 0;\n"
-                 "@there ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];\n"
+                 "@there ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n"
                  "}"
                  : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w)
                  : "l"(pointer), "r"((int)there));
     return v;
+}
+
+/* 9.7.9.25.3.1 (cp.async): 8 bytes to shared memory, both addresses 8-byte aligned; zeros, and no access, where `there`
+ * is not. */
+static __device__ __forceinline__ void cp_async_8_if(bool there, uint32_t shared, const void *global)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(global), "r"(there ? 8 : 0)
+                 : "memory");
 }
 
 #endif
