@@ -22,6 +22,7 @@ struct mla_split {
     const mla_range *table; /* a row a part */
     const int *made_for;    /* lengths that the table holds for */
     int *stale;             /* becomes 1 + a request that has another length now */
+    unsigned *meeting;      /* counters of variants whose parts meet (mla_decode_meet.cuh), NULL otherwise */
 };
 
 /* Units of a request. */
@@ -82,19 +83,22 @@ static __device__ __forceinline__ mla_range mla_range_of(const mla_problem &prob
     return range;
 }
 
-/* What a part has of one request. */
+/* What a part has of one request, and which parts have blocks of it. */
 struct mla_piece {
     int request, length, first, last, slot;
     bool whole, mine;
+    mla_parts parts;
 };
 
 static __device__ __forceinline__ mla_piece mla_piece_of(const mla_problem &problem, const mla_range &range, int part)
 {
     const int length = mla_length(problem, range.request);
     const mla_bounds bounds = mla_bounds_of(range.first, range.last, range.start, mla_blocks(length), part);
-    const int first = __shfl_sync(~0u, bounds.first, 0); /* uniform, for the compiler too */
+    const int share = part ? range.first / part : range.last; /* the last part's range may be shorter */
+    const int first = __shfl_sync(~0u, bounds.first, 0);      /* uniform, for the compiler too */
     const int last = __shfl_sync(~0u, bounds.last, 0), mine = __shfl_sync(~0u, bounds.mine, 0);
-    return {range.request, length, first, last, bounds.slot, bounds.whole, mine != 0};
+    return {range.request, length,       first,     last,
+            bounds.slot,   bounds.whole, mine != 0, mla_parts_of(range.start, mla_blocks(length), share)};
 }
 
 /* To the next request; false at the end of the part. */

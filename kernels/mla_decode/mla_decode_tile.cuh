@@ -33,6 +33,7 @@ struct mla_tile_arguments {
     CUtensorMap kv_wide; /* two such boxes of kv, side by side there and one after the other in shared memory */
     mla_problem problem;
     mla_split split;
+    bool evict_first; /* keys leave L2 first, in variants that ask */
 };
 
 /* Addresses of a CTA's shared memory. */
@@ -98,12 +99,17 @@ static __device__ __forceinline__ void mla_init_barriers(const mla_shared &share
 }
 
 /* One row of the cache for each of 64 keys, in boxes of consecutive rows. */
+template <bool hint = false>
 static __device__ __forceinline__ void mla_load_keys(const mla_tile_arguments &arguments, uint32_t shared, int tile,
                                                      int page, int key, uint32_t full)
 {
     const int size = arguments.problem.page_size;
     mbarrier_arrive_expect(full, mla_tile_bytes);
-    tma_load(shared + tile * mla_tile_bytes, &arguments.kv, tile * 64, page * size + key % size, full);
+    const int row = page * size + key % size;
+    if (hint && arguments.evict_first)
+        tma_load_hint(shared + tile * mla_tile_bytes, &arguments.kv, tile * 64, row, full, l2_evict_first());
+    else
+        tma_load(shared + tile * mla_tile_bytes, &arguments.kv, tile * 64, row, full);
 }
 
 static __device__ __forceinline__ void mla_load_q(const mla_tile_arguments &arguments, const mla_shared &shared,

@@ -79,7 +79,7 @@ static __device__ __forceinline__ void mla_reduce_columns(float (&value)[heads /
 /* S^T of the keys in a slot, which are its rows; committed, to be waited for. */
 template <int heads>
 static __device__ __forceinline__ void mla_transposed_scores(float (&score)[heads / 2], uint32_t base, int slot,
-                                                             uint32_t parity)
+                                                             uint32_t parity, bool wait = true)
 {
     using memory = mla_transposed<heads>;
     const uint32_t keys = base + slot * mla_block_bytes;
@@ -87,7 +87,8 @@ static __device__ __forceinline__ void mla_transposed_scores(float (&score)[head
     for (int tile = 0; tile < mla_tiles; tile++) {
         if (tile == 0)
             trace_begin(trace_keys);
-        mbarrier_wait(base + memory::full + (slot * mla_tiles + tile) * 8, parity);
+        if (wait)
+            mbarrier_wait(base + memory::full + (slot * mla_tiles + tile) * 8, parity);
         if (tile == 0)
             trace_end(trace_keys);
         wgmma_fence();
@@ -235,7 +236,8 @@ mla_transposed_store_lse(const mla_tile_arguments &arguments, const mla_piece &p
     }
 }
 
-template <int heads>
+/* `hint`: under the policy of L2 that the arguments name. */
+template <int heads, bool hint>
 static __device__ __forceinline__ void mla_transposed_load(const mla_tile_arguments &arguments, uint32_t base, int slot,
                                                            int page, int key, uint32_t parity)
 {
@@ -243,14 +245,14 @@ static __device__ __forceinline__ void mla_transposed_load(const mla_tile_argume
     if (threadIdx.x % 32 == 0) {
         mbarrier_wait(base + memory::empty + slot * 8, parity ^ 1);
         for (int tile = 0; tile < mla_tiles; tile++)
-            mla_load_keys(arguments, base + slot * mla_block_bytes, tile, page, key,
-                          base + memory::full + (slot * mla_tiles + tile) * 8);
+            mla_load_keys<hint>(arguments, base + slot * mla_block_bytes, tile, page, key,
+                                base + memory::full + (slot * mla_tiles + tile) * 8);
     }
     __syncwarp();
 }
 
 /* Slots that a block of `slots` has beyond the piece's last key get zeros, from a page that is not there. */
-template <int heads, int slots>
+template <int heads, int slots, bool hint = false>
 static __device__ __forceinline__ void mla_transposed_produce(const mla_tile_arguments &arguments, uint32_t base)
 {
     using memory = mla_transposed<heads>;
@@ -273,8 +275,8 @@ static __device__ __forceinline__ void mla_transposed_produce(const mla_tile_arg
             const int slot = block - piece.first & 1;
             const int page = block < piece.last ? mla_page_of_block(problem, pages, piece.request, block, piece.last)
                                                 : problem.pages;
-            mla_transposed_load<heads>(arguments, base, slot, page, block * mla_block_keys,
-                                       slot ? parity[1] : parity[0]);
+            mla_transposed_load<heads, hint>(arguments, base, slot, page, block * mla_block_keys,
+                                             slot ? parity[1] : parity[0]);
             parity[0] ^= !slot;
             parity[1] ^= slot;
         }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host side of variants whose parts meet: counters that the state owns, and a launch that has all CTAs resident. */
+#ifndef RIDGE_MLA_DECODE_MEET_LAUNCH_CUH
+#define RIDGE_MLA_DECODE_MEET_LAUNCH_CUH
+
+#include "kernels/mla_decode/mla_decode_launch.cuh"
+
+static inline void mla_meet_teardown(void *state)
+{
+    if (state)
+        cudaFree(((mla_tile_arguments *)state)->split.meeting);
+    free(state);
+}
+
+/* As mla_setup. */
+static inline int mla_meet_setup(struct ridge_call *call, const void *kernel, int shared_bytes, int q_rows, int parts,
+                                 void **state)
+{
+    if (mla_setup(call, kernel, shared_bytes, q_rows, parts, state))
+        return 1;
+    mla_split *split = &((mla_tile_arguments *)*state)->split;
+    const size_t bytes = (size_t)ridge_ceil_div(call->dim[1] * call->dim[3], q_rows) * parts * sizeof(unsigned);
+    if (ridge_cuda_status(call, cudaMalloc((void **)&split->meeting, bytes), __FILE__, __LINE__, "counters") ||
+        ridge_cuda_status(call, cudaMemsetAsync(split->meeting, 0, bytes, ridge_stream(call)), __FILE__, __LINE__,
+                          "counters")) {
+        mla_meet_teardown(*state);
+        *state = NULL;
+        return 1;
+    }
+    return 0;
+}
+
+/* A single part cuts nothing and waits for nobody. */
+static inline int mla_meet_launch(const struct ridge_call *call, void (*kernel)(mla_tile_arguments), int shared_bytes,
+                                  int row_tiles)
+{
+    const mla_tile_arguments *arguments = (const mla_tile_arguments *)call->state;
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)row_tiles, (unsigned)arguments->split.parts);
+    config.blockDim = dim3(mla_threads);
+    config.dynamicSmemBytes = (size_t)shared_bytes;
+    config.stream = ridge_stream(call);
+    config.attrs = &attribute;
+    config.numAttrs = arguments->split.parts > 1;
+    RIDGE_CUDA(call, cudaLaunchKernelEx(&config, kernel, *arguments));
+    return 0;
+}
+
+#endif
