@@ -70,30 +70,28 @@ static __device__ __forceinline__ void ends_store(const mla_tile_arguments &argu
 static __device__ __forceinline__ void ends_consume(const mla_tile_arguments &arguments, uint32_t base, int warpgroup)
 {
     using memory = mla_transposed<ends_rows>;
-    uint32_t parity = 1, q_parity = 1; /* a dry run, then from 0 on */
-    mla_each_piece_after_dry(arguments, [&](const mla_piece &piece, bool dry) {
+    const int row0 = blockIdx.x * ends_rows;
+    uint32_t parity = 0, q_parity = 0;
+    mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
         ends_state state = {};
         float factor[ends_rows / 4];
 #pragma unroll
         for (int j = 0; j < ends_rows / 4; j++)
             state.max[j] = -INFINITY;
-        const int row0 = dry ? mla_rows_of(arguments.problem) : blockIdx.x * ends_rows;
-        if (!dry)
-            mbarrier_wait(base + memory::q_full, q_parity);
+        mbarrier_wait(base + memory::q_full, q_parity);
         q_parity ^= 1;
 #pragma unroll 1
         for (int block = piece.first + warpgroup; block < piece.last; block += 2, parity ^= 1)
             apart_block<ends_rows>(state, base, warpgroup, parity, arguments.problem, piece.length,
-                                   block * mla_block_keys, dry);
-        if (!dry)
-            mla_release(base + memory::q_empty);
+                                   block * mla_block_keys);
+        mla_release(base + memory::q_empty);
         apart_totals<ends_rows>(state, base, warpgroup, factor);
         if (warpgroup == 0 && threadIdx.x < 4)
             mla_transposed_store_lse<ends_rows>(arguments, piece, row0, state.max, state.sum);
         ends_average(state, base + ends_stage, warpgroup, factor);
         ends_store(arguments, piece, row0, base + ends_stage);
     });
-    mla_meet_all(arguments, blockIdx.x * ends_rows, ends_rows, base);
+    mla_meet_all(arguments, row0, ends_rows, base);
 }
 
 /* blockIdx: tile of rows, part. */

@@ -12,16 +12,15 @@ template <int heads> struct apart_state {
     float max[heads / 4], sum[heads / 4];
 };
 
-/* One block of keys of a request. `dry`: of what happens to be in shared memory, which is not given back. */
+/* One block of keys of a request. */
 template <int heads>
 static __device__ __forceinline__ void apart_block(apart_state<heads> &state, uint32_t base, int warpgroup,
-                                                   uint32_t parity, const mla_problem &problem, int length, int key,
-                                                   bool dry = false)
+                                                   uint32_t parity, const mla_problem &problem, int length, int key)
 {
     using memory = mla_transposed<heads>;
     const uint32_t keys = base + warpgroup * mla_block_bytes, p = base + memory::p + warpgroup * memory::p_bytes;
     float score[1][heads / 2], factor[heads / 4];
-    mla_transposed_scores<heads>(score[0], base, warpgroup, parity, !dry);
+    mla_transposed_scores<heads>(score[0], base, warpgroup, parity);
     wgmma_wait<0>();
     wgmma_settle(score[0]);
     if (length - key < mla_block_keys)
@@ -36,8 +35,7 @@ static __device__ __forceinline__ void apart_block(apart_state<heads> &state, ui
 #pragma unroll
     for (int tile = 0; tile < memory::value_tiles; tile++)
         wgmma_settle(state.out[tile]);
-    if (!dry)
-        mla_release(base + memory::empty + warpgroup * 8);
+    mla_release(base + memory::empty + warpgroup * 8);
 }
 
 /* Both warpgroups' maxima and sums (named barrier 3): state.sum becomes the total, state.max the maximum, factor what

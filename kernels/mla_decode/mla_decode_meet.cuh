@@ -86,8 +86,7 @@ static __device__ __forceinline__ mla_meet_share mla_meet_share_of(const mla_mee
     return share;
 }
 
-/* All parts' elements and log-sums, under way together. Loops here and below are short on purpose: this code runs once,
- * and instructions come from memory. */
+/* All parts' elements and log-sums, under way together. */
 static __device__ __forceinline__ void mla_meet_fetch(const mla_tile_arguments &arguments, const mla_meeting &meeting,
                                                       const mla_meet_share &share, int row0)
 {

@@ -39,28 +39,6 @@ static __device__ __forceinline__ void mla_each_piece(const mla_tile_arguments &
     } while (mla_advance(problem, range));
 }
 
-/* The same behind a dry run, a piece of two blocks that stands for none: of_piece(piece, dry) then waits for nothing,
- * gives nothing back and stores nothing. It brings the code of a piece into the instruction cache while lengths and
- * first keys are on their way; code that is run for the first time takes 10 cycles an instruction. */
-template <typename function>
-static __device__ __forceinline__ void mla_each_piece_after_dry(const mla_tile_arguments &arguments,
-                                                                const function &of_piece)
-{
-    const mla_problem &problem = arguments.problem;
-    mla_range range = {};
-    mla_piece piece = {0, 2 * mla_block_keys, 0, 2, 0, true, true, {}};
-#pragma unroll 1
-    for (bool more = true, dry = true; more; dry = false) {
-        if (piece.mine)
-            of_piece(piece, dry);
-        if (dry)
-            range = mla_range_of(problem, arguments.split.parts, (int)blockIdx.y);
-        more = dry ? range.request < problem.b : mla_advance(problem, range);
-        if (more)
-            piece = mla_piece_of(problem, range, blockIdx.y);
-    }
-}
-
 /* Nothing seen so far. */
 static __device__ __forceinline__ void mla_begin_rows(const mla_problem &problem, const mla_piece &piece, int row0,
                                                       float (&out)[mla_half / 2], mla_row_pair &rows)

@@ -79,7 +79,7 @@ static __device__ __forceinline__ void mla_reduce_columns(float (&value)[heads /
 /* S^T of the keys in a slot, which are its rows; committed, to be waited for. */
 template <int heads>
 static __device__ __forceinline__ void mla_transposed_scores(float (&score)[heads / 2], uint32_t base, int slot,
-                                                             uint32_t parity, bool wait = true)
+                                                             uint32_t parity)
 {
     using memory = mla_transposed<heads>;
     const uint32_t keys = base + slot * mla_block_bytes;
@@ -87,8 +87,7 @@ static __device__ __forceinline__ void mla_transposed_scores(float (&score)[head
     for (int tile = 0; tile < mla_tiles; tile++) {
         if (tile == 0)
             trace_begin(trace_keys);
-        if (wait)
-            mbarrier_wait(base + memory::full + (slot * mla_tiles + tile) * 8, parity);
+        mbarrier_wait(base + memory::full + (slot * mla_tiles + tile) * 8, parity);
         if (tile == 0)
             trace_end(trace_keys);
         wgmma_fence();
