@@ -36,5 +36,6 @@ extern "C" const struct ridge_variant ridge_variant_ceiling_dequant_02_scale_in_
     .issued = issued,
     .workspace_bytes = dequant_workspace,
     .launch = dequant_launch<route>,
+    .plans = dequant_plans,
     .kernel = (const void *)dequant_tokens<route>,
 };

@@ -35,5 +35,6 @@ extern "C" const struct ridge_variant ridge_variant_ceiling_dequant_03_scale_fol
     .issued = issued,
     .workspace_bytes = dequant_workspace,
     .launch = dequant_launch<route>,
+    .plans = dequant_plans,
     .kernel = (const void *)dequant_tokens<route>,
 };

@@ -7,7 +7,21 @@
 #include "kernels/support/bf16.cuh"
 #include "kernels/support/launch.cuh"
 
+#include <stdio.h>
+#include <string.h>
+
 constexpr int DEQUANT_THREADS = 512, DEQUANT_CTAS_PER_SM = 2;
+
+/* Plans: as many warps an SM as convert fastest, or the four of a warpgroup of producers. */
+static const char *const dequant_plan[] = {"32_warps", "4_warps"};
+
+static int dequant_plans(const int64_t *, const struct ridge_device *, char (*plan)[RIDGE_PLAN_BYTES], int max)
+{
+    int count = 0;
+    for (; count < 2 && count < max; count++)
+        snprintf(plan[count], RIDGE_PLAN_BYTES, "%s", dequant_plan[count]);
+    return count;
+}
 
 /* Four words of f32 in the order of the codes. */
 static __device__ __forceinline__ float4 dequant_f32(uint2 halves)
@@ -44,8 +58,8 @@ static __global__ void __launch_bounds__(DEQUANT_THREADS, DEQUANT_CTAS_PER_SM)
     dequant_tokens(const uint32_t *__restrict__ seed, const float *__restrict__ scale, uint4 *__restrict__ out,
                    float *__restrict__ sink, unsigned tokens)
 {
-    const unsigned warps = gridDim.x * (DEQUANT_THREADS / 32), lane = threadIdx.x % 32;
-    const unsigned first = blockIdx.x * (DEQUANT_THREADS / 32) + threadIdx.x / 32;
+    const unsigned in_cta = blockDim.x / 32, warps = gridDim.x * in_cta, lane = threadIdx.x % 32;
+    const unsigned first = blockIdx.x * in_cta + threadIdx.x / 32;
     if (first >= tokens)
         return;
     const unsigned more = (tokens - 1 - first) / warps, last = first + more * warps, step = warps * DEQUANT_STRIDE;
@@ -65,7 +79,7 @@ static __global__ void __launch_bounds__(DEQUANT_THREADS, DEQUANT_CTAS_PER_SM)
             word[i] += step;
         }
     }
-    sink[blockIdx.x * DEQUANT_THREADS + threadIdx.x] = folded;
+    sink[blockIdx.x * blockDim.x + threadIdx.x] = folded;
     if (last + DEQUANT_KEPT < tokens)
         return;
 #pragma unroll
@@ -86,7 +100,14 @@ static size_t dequant_workspace(const int64_t *dim, const struct ridge_device *d
 
 template <class route> static int dequant_launch(const struct ridge_call *call)
 {
-    dequant_tokens<route><<<call->device->sms * DEQUANT_CTAS_PER_SM, DEQUANT_THREADS, 0, ridge_stream(call)>>>(
+    const char *plan = call->device->plan;
+    const bool few = plan && strcmp(plan, dequant_plan[1]) == 0;
+    if (plan && !few && strcmp(plan, dequant_plan[0]) != 0) {
+        snprintf(call->error, call->error_bytes, "plan: '%s': must be %s or %s", plan, dequant_plan[0], dequant_plan[1]);
+        return 1;
+    }
+    const int ctas = call->device->sms * (few ? 1 : DEQUANT_CTAS_PER_SM);
+    dequant_tokens<route><<<ctas, few ? 128 : DEQUANT_THREADS, 0, ridge_stream(call)>>>(
         (const uint32_t *)call->buffer[0], (const float *)call->buffer[1], (uint4 *)call->buffer[2],
         (float *)call->workspace, (unsigned)call->dim[0]);
     return RIDGE_LAUNCHED(call);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consumers of dequantised keys. Warpgroup 0 queues a block's scores behind the values of the block before, so that
- * the tensor cores are idle only while it makes probabilities, and then have warpgroup 1's values.
+/* Consumers of dequantised keys. Warpgroup 0 makes the scores and probabilities of a block, and each warpgroup its half of
+ * the output. A block is given back as soon as its values are multiplied: scores of the next block queued behind them
+ * would keep the tensor cores busy, but as long as producers are slower than consumers, an empty block is worth more.
  *
- * Named barriers: 1 and 2 probabilities and factors of block 0 and 1 are there, 5 sums, 6 warpgroup 0 has its scores.
+ * Named barriers: 1 and 2 probabilities and factors of block 0 and 1 are there, 3 those before were read, 5 sums.
  */
 #ifndef RIDGE_SPARSE_CONSUME_CUH
 #define RIDGE_SPARSE_CONSUME_CUH
@@ -17,13 +18,25 @@ static __device__ __forceinline__ void sparse_begin_rows(float (&out)[sparse_hal
         out[i] = 0;
 }
 
+/* Raises a row's maximum only where it grows by more than 2^8 in units of probabilities: sums, which FP32 holds, are
+ * rescaled that seldom. */
+static __device__ __forceinline__ void sparse_raise(float (&max)[2], const float (&score)[32])
+{
+    const float old[2] = {max[0], max[1]};
+    mla_raise(max, score);
+#pragma unroll
+    for (int half = 0; half < 2; half++)
+        if ((max[half] - old[half]) * sparse_scale_log2 <= 8)
+            max[half] = old[half];
+}
+
 /* Probabilities of a block whose scores are there, to shared memory too; factor: what the sums so far are worth. */
 static __device__ __forceinline__ void sparse_probabilities(const sparse_shared &shared, int block, float (&score)[32],
                                                             mla_row_pair &rows, float (&factor)[2], uint32_t (&p)[4][4])
 {
     const float old[2] = {rows.max[0], rows.max[1]};
     sparse_mask(score, shared.valid(block));
-    mla_raise(rows.max, score);
+    sparse_raise(rows.max, score);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
         factor[half] = mla_factor(old[half], rows.max[half]);
@@ -33,8 +46,8 @@ static __device__ __forceinline__ void sparse_probabilities(const sparse_shared 
     }
     mla_exponentiate(score, rows.max, rows.sum);
     mla_round(p, score);
-    named_sync(6, 128); /* the tile of the probabilities held keys */
-    mla_store_probabilities(shared.keys(block) + 8 * mla_tile_bytes, p);
+    named_sync(3, 256);
+    mla_store_probabilities(shared.p(), p);
 }
 
 template <int ctas>
@@ -54,18 +67,14 @@ static __device__ __forceinline__ void sparse_consume_left(const sparse_argument
         for (int index = piece.first; index < piece.last; index++, count++) {
             const int block = count & 1;
             mbarrier_wait(shared.full(block), count / 2 & 1);
-            fence_proxy_async(); /* of what producers stored */
+            if (ctas == 1)
+                fence_proxy_async(); /* of what producers stored */
             wgmma_fence();
 #pragma unroll
             for (int tile = 0; tile < mla_tiles; tile++)
                 mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
                                   tile > 0);
             wgmma_commit();
-            if (index > piece.first) {
-                wgmma_wait<1>();
-                wgmma_settle(out);
-                sparse_release<ctas>(shared, block ^ 1);
-            }
             wgmma_wait<0>();
             wgmma_settle(score);
             sparse_probabilities(shared, block, score, rows, factor, p);
@@ -74,10 +83,10 @@ static __device__ __forceinline__ void sparse_consume_left(const sparse_argument
             wgmma_fence();
             mla_add_values(out, p, shared.keys(block), 0);
             wgmma_commit();
+            wgmma_wait<0>(); /* the next scores are not queued behind them: a block is given back as soon as it can be */
+            wgmma_settle(out);
+            sparse_release<ctas>(shared, block);
         }
-        wgmma_wait<0>();
-        wgmma_settle(out);
-        sparse_release<ctas>(shared, (count - 1) & 1);
         sparse_finish(arguments, shared, piece, row0, 0, out, rows);
         q_parity ^= 1;
     });
@@ -95,12 +104,13 @@ static __device__ __forceinline__ void sparse_consume_right(const sparse_argumen
 #pragma unroll 1
         for (int index = piece.first; index < piece.last; index++, count++) {
             const int block = count & 1;
+            named_arrive(3, 256);
             named_sync(1 + block, 256);
             for (int half = 0; half < 2; half++)
                 factor[half] = ld_shared_f32(shared.factor(block, mla_row_in_tile(half)));
             mla_scale_rows(out, factor);
             wgmma_fence();
-            mla_add_values(out, shared.keys(block) + 8 * mla_tile_bytes, shared.keys(block), 1);
+            mla_add_values(out, shared.p(), shared.keys(block), 1);
             wgmma_commit();
             wgmma_wait<0>();
             wgmma_settle(out);

@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(sparse_threads, 1)
     sparse_start<ctas>(shared);
     if (warpgroup == 2) {
         registers_give<sparse_producer_registers>();
-        sparse_produce<ctas>(arguments, shared);
+        sparse_produce<sparse_values, ctas>(arguments, shared);
     } else if (warpgroup == 0) {
         registers_take<sparse_left_registers>();
         sparse_consume_left<ctas>(arguments, shared, row0);

@@ -8,22 +8,21 @@
 #define RIDGE_SPARSE_PRODUCE_CUH
 
 #include "kernels/mla_decode_sparse_fp8/sparse_tile.cuh"
+#include "kernels/ptx/bulk.cuh"
 #include "kernels/ptx/gather.cuh"
 
-constexpr int sparse_half_tokens = sparse_block_tokens / 2, sparse_half_bytes = sparse_half_tokens * sparse_d_k * 2;
+constexpr int sparse_half_tokens = sparse_block_tokens / 2;
 
 /* Blocks of a part, one after the other. */
 struct sparse_cursor {
-    int query, block, last;
+    int query, block, last, queries; /* queries: of this part and those before */
 };
 
 static __device__ __forceinline__ void sparse_advance(const sparse_problem &problem, const sparse_split &split,
                                                       sparse_cursor &at)
 {
-    const int units = sparse_units(problem), end = (blockIdx.y + 1) * split.share;
-    const int queries = min((end + units - 1) / units, problem.queries); /* of this part and those before */
     at.block++;
-    while (at.block >= at.last && at.query < queries) {
+    while (at.block >= at.last && at.query < at.queries) {
         at.query++;
         const sparse_piece piece = sparse_piece_of(problem, split, blockIdx.y, at.query);
         at.block = piece.first;
@@ -33,7 +32,8 @@ static __device__ __forceinline__ void sparse_advance(const sparse_problem &prob
 
 static __device__ __forceinline__ sparse_cursor sparse_begin(const sparse_problem &problem, const sparse_split &split)
 {
-    sparse_cursor at = {(int)blockIdx.y * split.share / sparse_units(problem) - 1, 0, 0};
+    const int units = sparse_units(problem), begin = (int)blockIdx.y * split.share;
+    sparse_cursor at = {begin / units - 1, 0, 0, min((begin + split.share + units - 1) / units, problem.queries)};
     sparse_advance(problem, split, at);
     return at;
 }
@@ -77,52 +77,62 @@ static __device__ __forceinline__ uint2 sparse_bf16(uint32_t codes, float scale)
         cvt_bf16x2_f32(cvt_f32_f16((uint16_t)halves.y) * scale, cvt_f32_f16((uint16_t)(halves.y >> 16)) * scale));
 }
 
-/* Where a half goes: this CTA's memory, and with `ctas` 2 the other's, counted on its barrier. */
-template <int ctas> struct sparse_target {
-    uint32_t row, other_row, other_full; /* row: of the lane's token in the first tile */
+/* What keys become: values in BF16. */
+struct sparse_values {
+    typedef sparse_shared memory;
+    static constexpr int group_bytes = 8 * sparse_d_k * 2; /* of eight tokens */
 
-    __device__ __forceinline__ void store(int tile, int chunk, uint4 v) const
+    static __device__ __forceinline__ uint2 keys(uint32_t codes, float scale)
     {
-        const uint32_t at = tile * mla_tile_bytes + (chunk ^ sparse_lane_token() % 8) * 16;
-        st_shared_v4(row + at, v);
-        if (ctas == 2)
-            st_async_v4(other_row + at, v, other_full);
+        return sparse_bf16(codes, scale);
+    }
+    static __device__ __forceinline__ void store_scales(const memory &, int, int, const uint4 &)
+    {
+    }
+    static __device__ __forceinline__ void send_scales(const memory &, int, int, int)
+    {
     }
 };
 
-template <int ctas>
-static __device__ __forceinline__ sparse_target<ctas> sparse_target_of(const sparse_shared &shared, int block, int rank,
-                                                                       int token)
-{
-    const uint32_t row = shared.keys(block) + token * 128;
-    if (ctas == 1)
-        return {row, 0, 0};
-    return {row, cluster_map(row, rank ^ 1), cluster_map(shared.full(block), rank ^ 1)};
-}
-
-/* Stores a half, and loads the next one: `next` is the lane's token there. Each register is loaded when what it holds
- * is stored, not before: it would be loaded into another and moved at the end of the loop, when it has arrived. */
-template <int ctas>
-static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, const sparse_target<ctas> &target,
-                                                      const uint8_t *next)
+/* Stores a half of which the lane's token has row `row` of the first tile. With one CTA it loads the next half too, `next`
+ * the lane's token there: each register is loaded when what it holds is stored, not before: it would be loaded into
+ * another and moved at the end of the loop, when it has arrived. */
+template <typename form, int ctas>
+static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, uint32_t row, const uint8_t *next)
 {
     const int lane = threadIdx.x % 4;
+    const auto store = [&](int tile, int chunk, uint4 v) {
+        st_shared_v4(row + tile * mla_tile_bytes + (chunk ^ sparse_lane_token() % 8) * 16, v);
+    };
 #pragma unroll
     for (int tile = 0; tile < 8; tile++) {
         const uint4 codes = raw.code[tile];
         const float scale = sparse_scale_of(raw.scale, tile);
-        const uint2 a = sparse_bf16(codes.x, scale), b = sparse_bf16(codes.y, scale);
-        const uint2 c = sparse_bf16(codes.z, scale), d = sparse_bf16(codes.w, scale);
-        target.store(tile, 2 * lane, make_uint4(a.x, a.y, b.x, b.y));
-        target.store(tile, 2 * lane + 1, make_uint4(c.x, c.y, d.x, d.y));
-        raw.code[tile] = ld_global_v4_if(next != NULL, next + tile * 64 + lane * 16);
+        const uint2 a = form::keys(codes.x, scale), b = form::keys(codes.y, scale);
+        const uint2 c = form::keys(codes.z, scale), d = form::keys(codes.w, scale);
+        store(tile, 2 * lane, make_uint4(a.x, a.y, b.x, b.y));
+        store(tile, 2 * lane + 1, make_uint4(c.x, c.y, d.x, d.y));
+        if (ctas == 1)
+            raw.code[tile] = ld_global_v4_if(next != NULL, next + tile * 64 + lane * 16);
     }
-    raw.scale = ld_global_v4_if(next != NULL, next + 512);
+    if (ctas == 1)
+        raw.scale = ld_global_v4_if(next != NULL, next + 512);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        target.store(8, 2 * lane + i, raw.rope[i]);
-        raw.rope[i] = ld_global_v4_if(next != NULL, next + 528 + lane * 32 + i * 16);
+        store(8, 2 * lane + i, raw.rope[i]);
+        if (ctas == 1)
+            raw.rope[i] = ld_global_v4_if(next != NULL, next + 528 + lane * 32 + i * 16);
     }
+}
+
+/* Eight tokens from `token` on to the same place in the other CTA. One thread calls. */
+static __device__ __forceinline__ void sparse_send(const sparse_shared &shared, int block, int token, int rank)
+{
+    const uint32_t from = shared.keys(block) + token * 128, to = cluster_map(from, rank ^ 1);
+    const uint32_t full = cluster_map(shared.full(block), rank ^ 1);
+#pragma unroll
+    for (int tile = 0; tile < mla_tiles; tile++)
+        bulk_send(to + tile * mla_tile_bytes, from + tile * mla_tile_bytes, 8 * 128, full);
 }
 
 static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_t *token)
@@ -138,18 +148,16 @@ static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_
 }
 
 /* Bits of a block's 64 tokens, a bit for each that is there; index: of tokens lane and lane + 32. */
-static __device__ __forceinline__ void sparse_store_valid(uint32_t to, const sparse_problem &problem,
-                                                          const int32_t (&index)[2])
+static __device__ __forceinline__ uint2 sparse_valid_bits(const sparse_problem &problem, const int32_t (&index)[2])
 {
-    const uint32_t low = __ballot_sync(~0u, (uint32_t)index[0] < problem.capacity);
-    const uint32_t high = __ballot_sync(~0u, (uint32_t)index[1] < problem.capacity);
-    if (threadIdx.x % 128 == 0)
-        st_shared_v2_f32(to, __uint_as_float(low), __uint_as_float(high));
+    return make_uint2(__ballot_sync(~0u, (uint32_t)index[0] < problem.capacity),
+                      __ballot_sync(~0u, (uint32_t)index[1] < problem.capacity));
 }
 
 /* In a cluster this CTA's half of every block, else both. Tokens are loaded one half ahead, their indices two. */
-template <int ctas>
-static __device__ __forceinline__ void sparse_produce(const sparse_arguments &arguments, const sparse_shared &shared)
+template <typename form, int ctas>
+static __device__ __forceinline__ void sparse_produce(const sparse_arguments &arguments,
+                                                      const typename form::memory &shared)
 {
     const sparse_problem &problem = arguments.problem;
     constexpr int halves = 2 / ctas;
@@ -171,24 +179,40 @@ static __device__ __forceinline__ void sparse_produce(const sparse_arguments &ar
     int32_t index = next_index();
     for (uint32_t count = 0; more; count++) {
         const int block = count & 1;
-        mbarrier_wait(shared.empty(block), (count / 2 & 1) ^ 1);
-        sparse_store_valid(shared.valid(block), problem, valid);
+        const uint2 bits = sparse_valid_bits(problem, valid);
         sparse_advance(problem, arguments.split, valid_at);
         more = sparse_more(problem, valid_at);
         valid[0] = sparse_index(problem, valid_at, lane);
         valid[1] = sparse_index(problem, valid_at, lane + 32);
+        const uint8_t *next = sparse_token(problem, index);
+        index = next_index();
+        mbarrier_wait(shared.empty(block), (count / 2 & 1) ^ 1);
+        if (threadIdx.x % 128 == 0)
+            st_shared_v2_f32(shared.valid(block), __uint_as_float(bits.x), __uint_as_float(bits.y));
         if (ctas == 2 && threadIdx.x % 128 == 0)
-            mbarrier_arrive_expect(shared.full(block), sparse_half_bytes);
+            mbarrier_arrive_expect(shared.full(block), 4 * form::group_bytes);
 #pragma unroll
         for (int i = 0; i < halves; i++) {
-            const sparse_target<ctas> target =
-                sparse_target_of<ctas>(shared, block, rank, (rank + i) * sparse_half_tokens + token);
-            const uint8_t *next = sparse_token(problem, index);
-            index = next_index();
-            sparse_convert(raw, target, next);
-            __syncwarp(); /* consumers fence: a fence here would wait for the loads */
-            if (lane == 0)
+            if (i > 0) {
+                next = sparse_token(problem, index);
+                index = next_index();
+            }
+            const int mine = (rank + i) * sparse_half_tokens + token;
+            form::store_scales(shared, block, mine, raw.scale);
+            sparse_convert<form, ctas>(raw, shared.keys(block) + mine * 128, next);
+            if (ctas == 2)
+                fence_proxy_async();
+            __syncwarp(); /* with one CTA consumers fence: a fence here would wait for the loads */
+            if (ctas == 2)
+                sparse_load(raw, next); /* before what is sent, which would be in their way */
+            if (lane == 0) {
                 mbarrier_arrive(shared.full(block));
+                if (ctas == 2) {
+                    sparse_send(shared, block, mine, rank);
+                    form::send_scales(shared, block, mine, rank);
+                }
+            }
+            __syncwarp();
         }
     }
 }

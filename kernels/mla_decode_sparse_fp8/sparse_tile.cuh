@@ -17,8 +17,11 @@
 constexpr int sparse_rows = 64, sparse_threads = 384, sparse_half = sparse_d_v / 2;
 constexpr int sparse_left_registers = 208, sparse_right_registers = 168, sparse_producer_registers = 128;
 
-/* Shared memory: q, two blocks of keys, a row's factor for each block and its sum, valid tokens, barriers. */
-constexpr int sparse_keys_at = mla_block_bytes, sparse_rows_at = 3 * mla_block_bytes;
+/* Shared memory: q, two blocks of keys, probabilities, a row's factor for each block and its sum, valid tokens, barriers.
+ * In the crossover keys are on their way to the other CTA while this one has them, so probabilities have a tile of their
+ * own. */
+constexpr int sparse_keys_at = mla_block_bytes, sparse_p_at = 3 * mla_block_bytes;
+constexpr int sparse_rows_at = sparse_p_at + mla_tile_bytes;
 constexpr int sparse_valid_at = sparse_rows_at + 3 * sparse_rows * (int)sizeof(float);
 constexpr int sparse_barriers_at = sparse_valid_at + 2 * 8, sparse_shared_bytes = sparse_barriers_at + 8 * 6;
 static_assert(sparse_shared_bytes <= 232448, "more than the shared memory of a block");
@@ -40,6 +43,10 @@ struct sparse_shared {
     __device__ uint32_t keys(int block) const
     {
         return base + sparse_keys_at + block * mla_block_bytes;
+    }
+    __device__ uint32_t p() const
+    {
+        return base + sparse_p_at;
     }
     __device__ uint32_t factor(int block, int row) const
     {
@@ -72,9 +79,9 @@ struct sparse_shared {
     }
 };
 
-/* full: the arrivals of this CTA's producers, and in a cluster the bytes of the other's. empty: of all CTAs' consumers.
- */
-template <int ctas> static __device__ __forceinline__ void sparse_init_barriers(const sparse_shared &shared)
+/* full: the arrivals of this CTA's producers, and in a cluster the bytes of the other's. empty: of all CTAs' consumers. */
+template <int ctas>
+static __device__ __forceinline__ void sparse_init_barriers(const sparse_shared &shared)
 {
     mbarrier_init(shared.q_full(), 1);
     mbarrier_init(shared.q_empty(), 8);
