@@ -47,17 +47,17 @@ static __device__ __forceinline__ void apart_take_q(const sparse_arguments &argu
             q[i / 2 * 2 + j / 2][j % 2 * 2 + i % 2] = element::of_bf16(quad[j]);
     }
     mbarrier_wait(shared.q_full(), parity);
-    if (element::is_bf16)
-        return;
+    if constexpr (!element::is_bf16) {
 #pragma unroll 4
-    for (uint32_t at = shared.q(apart_held_tiles) + thread_again() % 128 * 16; at < shared.probabilities();
-         at += 128 * 16) {
-        const uint4 v = ld_shared_volatile_v4(at);
-        st_shared_v4(
-            at, make_uint4(element::of_bf16(v.x), element::of_bf16(v.y), element::of_bf16(v.z), element::of_bf16(v.w)));
+        for (uint32_t at = shared.q(apart_held_tiles) + thread_again() % 128 * 16; at < shared.probabilities();
+             at += 128 * 16) {
+            const uint4 v = ld_shared_volatile_v4(at);
+            st_shared_v4(at, make_uint4(element::of_bf16(v.x), element::of_bf16(v.y), element::of_bf16(v.z),
+                                        element::of_bf16(v.w)));
+        }
+        fence_proxy_async();
+        named_sync(1, 128);
     }
-    fence_proxy_async();
-    named_sync(1, 128);
 }
 
 template <typename element>
