@@ -80,8 +80,9 @@ static void run(struct problem *problem, const struct ridge_entry *entry, uint16
     device_cuda.free(workspace);
 }
 
-/* Elements of out that are not what README says; `same` is the naive variant's output. */
-static int wrong(enum kind kind, const uint16_t *out, const uint16_t *same)
+/* Elements of out that are not what README says; `same` is the naive variant's output. in_f16: a token's values are
+ * FP16, so that growing ones become infinite, and their products with a q of zero NaN. */
+static int wrong(enum kind kind, bool in_f16, const uint16_t *out, const uint16_t *same)
 {
     int count = 0;
     for (int i = 0; i < HEADS * SPARSE_D_V; i++) {
@@ -89,7 +90,7 @@ static int wrong(enum kind kind, const uint16_t *out, const uint16_t *same)
         const bool in_tile = i % SPARSE_D_V / TILE == 1;
         if (kind == ZERO)
             count += in_tile ? got != 0 : !isfinite(got);
-        else if (kind == NOT_A_NUMBER || (kind == INFINITE && in_tile))
+        else if (kind == NOT_A_NUMBER || (kind == INFINITE && in_tile) || (kind == GROWING && in_f16))
             count += !isnan(got);
         else if (kind == GROWING) /* values of up to 2^72 times a probability of about 2^-8; others of about 1 */
             count += !(fabsf(got - want) <= fabsf(want) / 64 + (in_tile ? 0x1p57f : 0x1p-6f));
@@ -122,7 +123,8 @@ int main(void)
             if (first)
                 fill(&problem, (enum kind)kind);
             run(&problem, entry, first ? same : out);
-            const int bad = wrong((enum kind)kind, first ? same : out, same);
+            const bool in_f16 = strcmp(entry->label, "06_f16") == 0;
+            const int bad = wrong((enum kind)kind, in_f16, first ? same : out, same);
             if (bad)
                 printf("FAIL: %s, %s: %d values\n", entry->label, kind_name[kind], bad);
             failures += bad > 0;
