@@ -156,6 +156,7 @@ static __device__ __forceinline__ void sparse_finish(const sparse_arguments &arg
                 __stcg(arguments.split.part_lse + (int64_t)piece.slot * problem.h + row0 + row, lse);
         }
     }
+    __syncwarp(); /* bar.sync is for whole warps, and one lane in four has stored */
     named_sync(5, 256);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
