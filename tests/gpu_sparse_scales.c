@@ -106,7 +106,7 @@ int main(void)
     struct ridge_error err;
     struct problem problem;
     int failures = 0, tried = 0;
-    uint16_t *out = malloc(HEADS * SPARSE_D_V * 2), *same = malloc(HEADS * SPARSE_D_V * 2);
+    uint16_t *out = calloc(HEADS * SPARSE_D_V, 2), *same = calloc(HEADS * SPARSE_D_V, 2);
     gpu_required();
     must(device_cuda.open(&info, &timer, &err), &err);
     must(registry_open(&registry, &err), &err);
