@@ -6,12 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a line that is no object is; Jansson would quote its bytes, a compressed file's among them. */
+static int no_object(const char *path, const char *text, size_t bytes, long line, struct ridge_error *err)
+{
+    if (bytes == 0)
+        return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: an empty line", path, line);
+    if (bytes > 1 && memcmp(text, "\x1f\x8b", 2) == 0)
+        return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: compressed by gzip; read zcat's output with -",
+                          path, line);
+    return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: begins with byte 0x%02x, a record with '{'", path,
+                      line, (unsigned char)text[0]);
+}
+
 /* One line, without its newline. A line that is cut short and is the last one sets *partial. */
 static int read_line(const char *path, const char *text, size_t bytes, bool ended, long line, record_each each,
                      void *ctx, bool *partial, struct ridge_error *err)
 {
     struct ridge_error reason;
     json_error_t at;
+    const size_t spaces = strspn(text, " \t\r");
+    if (spaces >= bytes || text[spaces] != '{')
+        return no_object(path, text, spaces >= bytes ? 0 : bytes, line, err);
     json_t *record = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &at);
     if (!record) {
         if (!ended && text[0] == '{' && json_error_code(&at) != json_error_duplicate_key) {

@@ -27,10 +27,18 @@ static void print_family(const struct ridge_entry *entry, const struct session_o
     static const char *const levels[] = {"quick", "standard", "full"};
     const struct ridge_family *family = entry->problem;
     char name[256];
-    printf("\n%s: %s\n  axes:", entry->family, family->problem);
-    for (int i = 0; i < family->axes; i++)
-        printf(" %s", family->axis[i].name);
-    printf("\n");
+    printf("%s: %s\n", entry->family, family->problem);
+    for (int i = 0; i < family->axes; i++) {
+        const struct ridge_axis *axis = &family->axis[i];
+        printf("  axis %-10s %s, %lld to %lld", axis->name, axis->meaning, (long long)axis->min, (long long)axis->max);
+        if (axis->multiple > 1)
+            printf(", a multiple of %lld", (long long)axis->multiple);
+        printf("\n");
+    }
+    for (int i = 0; family->cases && family->cases[i]; i++)
+        printf("%s%s", i ? ", " : "  hard inputs: ", family->cases[i]);
+    if (family->cases && family->cases[0])
+        printf("\n");
     for (int i = 0; i < family->shapes; i++) {
         if (!listed(options, family->shape[i].kind))
             continue;
@@ -43,14 +51,14 @@ static void print_family(const struct ridge_entry *entry, const struct session_o
 int cmd_list(int argc, char **argv, struct ridge_error *err)
 {
     const struct argp_child children[] = {{&session_selection_argp, 0, NULL, 1}, {0}};
-    const struct argp argp = {
-        NULL,
-        parse,
-        NULL,
-        "Lists families, their axes and shapes, and variants; with --device host or cuda those that run there.",
-        children,
-        NULL,
-        NULL};
+    const struct argp argp = {NULL,
+                              parse,
+                              NULL,
+                              "Lists families, their axes, hard inputs and shapes, and variants; with --device host or "
+                              "cuda those that run there.",
+                              children,
+                              NULL,
+                              NULL};
     struct session_options options;
     struct session session;
     const char *last = "";
@@ -64,10 +72,13 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
         const struct ridge_entry *entry = session.registry.entry[i];
         if (!registry_match(entry, options.family, options.variant) || !listed(&options, entry->variant->kind))
             continue;
-        if (strcmp(last, entry->family) != 0)
+        if (strcmp(last, entry->family) != 0) {
+            printf("%s", shown ? "\n" : "");
             print_family(entry, &options);
+        }
         last = entry->family;
-        printf("  %-32s %s%s\n", entry->label, entry->variant->idea, registry_emulated(entry) ? " [--emulate h20]" : "");
+        printf("  %-32s %s%s\n", entry->label, entry->variant->idea,
+               registry_emulated(entry) ? " [--emulate h20]" : "");
         shown++;
     }
     if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&

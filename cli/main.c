@@ -33,9 +33,9 @@ static void usage(FILE *out)
     fprintf(out, "Usage: ridge COMMAND [OPTION...]\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].what);
-    fprintf(out, "\n'ridge COMMAND --help' describes a command. Exit codes: 0 good, 1 regression or failed check,\n"
-                 "2 usage or invalid input, 3 inconclusive, 4 the environment lacks something or is not comparable,\n"
-                 "or the run was interrupted.\n");
+    fprintf(out, "\n'ridge COMMAND --help' describes a command, 'ridge --version' names the build's commit.\n"
+                 "Exit codes: 0 good, 1 regression or failed check, 2 usage or invalid input, 3 inconclusive,\n"
+                 "4 the environment lacks something or is not comparable, or the run was interrupted.\n");
 }
 
 /* Where a standard stream is closed, the next file opened would take its number, and its text would go there. */

@@ -99,6 +99,8 @@ for command in list doctor bench check kv-cache; do
 done
 
 expect 0 'cube-256 +host' list --device host --family gemm_f32
+expect 0 'axis topk .* a multiple of 64' list --family mla_decode_sparse_fp8
+expect 0 'hard inputs: varied lengths, rising' list --family mla_decode
 "$RIDGE" list --device host | grep -qE ' cuda, |^  0[0-9]_' && { echo 'FAIL: list --device host lists GPU variants'; failed=1; }
 
 # Plugins: another ABI, a label twice, not a library.

@@ -151,10 +151,12 @@ static void errors_name_file_line_and_key(void **state)
     expect_error(text, ".jsonl:2: ", "not a record");
     snprintf(text, sizeof text, "%s%.300s\n%s", minimal, minimal, minimal); /* cut, but not the last line */
     expect_error(text, ".jsonl:2: ", "not a record");
-    expect_error("half a word", ".jsonl:1: ", "not a record");
-    expect_error("\n", ".jsonl:1: ", "not a record");
+    expect_error("half a word", ".jsonl:1: ", "not a record: begins with byte 0x68");
+    expect_error("\n", ".jsonl:1: ", "not a record: an empty line");
+    expect_error("\x1f\x8b\x08", ".jsonl:1: ", "not a record: compressed by gzip");
+    expect_error("\xef\xbb\xbf{}", ".jsonl:1: ", "not a record: begins with byte 0xef");
     snprintf(text, sizeof text, "%s[1]\n", minimal);
-    expect_error(text, ".jsonl:2: ", "expected type \"object\"");
+    expect_error(text, ".jsonl:2: ", "not a record: begins with byte 0x5b");
 
     snprintf(text, sizeof text, "%s{\"schema\":\"ridgeline.record/1\",\"a\":{\"b\":1,\"b\":2}}", minimal);
     expect_error(text, ".jsonl:2: ", "duplicate object key"); /* even without a newline */
