@@ -160,8 +160,9 @@ static int write_evidence(const struct report_device *device, FILE *out, struct 
     grid = table_counted(device);
     if (grid.cells)
         fputs("### Declared work against counters\n\n"
-              "Declared is the issued work of the variant. More bytes counted than declared is traffic beyond the"
-              " compulsory; fewer bytes written than declared stayed in the L2 cache.\n\n",
+              "Counted over declared, the issued work of the variant. More bytes than declared is traffic beyond the"
+              " compulsory; fewer bytes written stayed in the L2 cache; L2 answers SMs that ask for the same at the same"
+              " time together; no tensor work where CUDA cores did it.\n\n",
               out);
     if (!status)
         status = write_grid(&grid, out, err);

@@ -27,7 +27,7 @@ struct grid table_summary(const struct report_device *device);
 /* Steady (power-limited) beside burst: variants measured in both, with clock and power. Empty without such. */
 struct grid table_power(const struct report_device *device);
 
-/* Declared (issued) work against what the counters saw. Empty without counters. */
+/* What the counters saw over the declared (issued) work, by family and quantity. Empty without counters. */
 struct grid table_counted(const struct report_device *device);
 
 /* "m x n x k": what the numbers of a shape are. */

@@ -56,6 +56,7 @@ static void fill_levels(struct point *point)
     double tensor = 0, declared_tensor = work_number(issued, "flop_bf16") + work_number(issued, "flop_fp8");
     static const char *const tensor_metric[] = {
         "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum",
+        "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum",
         "sm__ops_path_tensor_src_fp8_sparsity_off.sum",
     };
     for (size_t i = 0; i < sizeof tensor_metric / sizeof *tensor_metric; i++)

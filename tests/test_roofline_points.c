@@ -46,6 +46,15 @@ static int teardown(void **state)
     return 0;
 }
 
+static json_t *find_record(const struct record_list *list, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (record_is(list->record[i], "variant.name", name))
+            return list->record[i];
+    fail_msg("no record of %s", name);
+    return NULL;
+}
+
 static void measured_ceilings(void **state)
 {
     (void)state;
@@ -123,6 +132,25 @@ static void points_carry_both_kinds_of_work(void **state)
     near(gemm->level[LEVEL_HBM].issued_bytes, 1.9 * (8 + 0.9 * 4) * 4096 * 4096, 1e-6);
     near(gemm->useful_flop, 2 * 4096.0 * 4096 * 4096, 1e-12);
     point_list_free(&points);
+}
+
+/* flop_bf16 is BF16 and FP16, which the hardware counts apart. */
+static void counted_tensor_work_has_both_types(void **state)
+{
+    (void)state;
+    struct record_list list = {.count = 1};
+    json_t *record = json_deep_copy(find_record(&h200, "mla_decode_04_seesaw"));
+    const double declared = record_number(record, "work.issued.flop_bf16");
+    list.record = &record;
+    json_object_set_new(record, "counters",
+                        json_pack("{s:s, s:{s:f, s:f}}", "source", "cupti", "values",
+                                  "sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off.sum", declared / 4,
+                                  "sm__ops_path_tensor_op_hgmma_src_fp16_sparsity_off.sum", declared));
+    struct point_list points;
+    assert_int_equal(points_of_device(&list, "NVIDIA H200", &points, NULL), 0);
+    near(points.point[0].issued_flop, 1.25 * declared, 1e-9);
+    point_list_free(&points);
+    json_decref(record);
 }
 
 static void the_last_record_of_a_key_counts(void **state)
@@ -275,6 +303,7 @@ int main(void)
         cmocka_unit_test(host_ceilings),
         cmocka_unit_test(only_sound_records_make_ceilings),
         cmocka_unit_test(points_carry_both_kinds_of_work),
+        cmocka_unit_test(counted_tensor_work_has_both_types),
         cmocka_unit_test(the_last_record_of_a_key_counts),
         cmocka_unit_test(measured_chart),
         cmocka_unit_test(other_device_is_labelled),
