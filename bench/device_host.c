@@ -72,10 +72,6 @@ static int host_open(struct device_info *info, struct timer_quality *timer, stru
         .memory_bytes = (int64_t)(memory.totalram * (uint64_t)memory.mem_unit),
     };
     flush_bytes = (size_t)(2 * info->device.l2_bytes < MAX_FLUSH_BYTES ? 2 * info->device.l2_bytes : MAX_FLUSH_BYTES);
-    flush = malloc(flush_bytes);
-    if (!flush)
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "no memory for a flush buffer of %zu bytes", flush_bytes);
-    memset(flush, 1, flush_bytes);
     timer_quality(timer);
     return RIDGE_OK;
 }
@@ -265,11 +261,23 @@ static void touch(const unsigned char *bytes, size_t count)
     sink = sink + total;
 }
 
+/* Only cold runs need the buffer, whose pages take a quarter of a second. */
+static int open_flush(const struct device_task *task, struct ridge_error *err)
+{
+    if (flush || task->modes->cache == CACHE_HOT)
+        return RIDGE_OK;
+    flush = malloc(flush_bytes);
+    if (!flush)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "no memory for a flush buffer of %zu bytes", flush_bytes);
+    memset(flush, 1, flush_bytes);
+    return RIDGE_OK;
+}
+
 static int host_prepare(const struct device_task *task, struct ridge_error *err)
 {
-    (void)err;
-    if (task->modes->cache == CACHE_HOT)
-        return RIDGE_OK;
+    int status = open_flush(task, err);
+    if (status || task->modes->cache == CACHE_HOT)
+        return status;
     if (task->modes->cold_method == COLD_DIRTY)
         memset(flush, (int)(sink & 255), flush_bytes);
     else
@@ -282,8 +290,9 @@ static int host_prepare(const struct device_task *task, struct ridge_error *err)
 
 static int host_begin(const struct device_task *task, struct ridge_error *err)
 {
+    int status = open_flush(task, err);
     current = task;
-    return host_launch(task, err); /* page tables, thread pools */
+    return status ? status : host_launch(task, err); /* page tables, thread pools */
 }
 
 static int host_draw(struct sample *out, struct ridge_error *err)
