@@ -164,7 +164,7 @@ check='check --device host --family gemm_f32 --variant h01_naive'
     [ $code -eq 4 ] && grep -q 'standard output' "$folder/out" ||
       { echo "FAIL: ridge $arguments to a full disk: exit $code"; failed=1; }
   done
-  small="bench $gemm --shape m=8,n=8,k=8 --max-samples 1"
+  small="bench $gemm --cache hot --shape m=8,n=8,k=8 --max-samples 1"
   "$RIDGE" $small --json "$folder/closed.jsonl" >&- 2>/dev/null
   [ "$(wc -l <"$folder/closed.jsonl")" -eq 1 ] ||
     { echo 'FAIL: with standard output closed, text went into the records'; failed=1; }
