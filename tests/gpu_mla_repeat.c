@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A hundred launches of every variant of the families below, by every plan, give the same bits: a race between stores
  * to shared memory and the tensor cores that read them shows as results that move. */
+#include "tests/gpu_launch.h"
 #include "tests/gpu_records.h"
 
-#include "bench/problem.h"
 #include "bench/registry.h"
 
 #include <string.h>
@@ -11,14 +11,6 @@
 #ifdef RIDGE_WITH_CUDA
 
 enum { LAUNCHES = 100, MOST_PLANS = 8 };
-
-static void must(int status, const struct ridge_error *err)
-{
-    if (status == RIDGE_OK)
-        return;
-    printf("FAIL: %s\n", err->text);
-    exit(1);
-}
 
 /* 0, or 1 where a launch gave other bits than the first. */
 static int repeat(struct problem *problem, const struct ridge_entry *entry, const char *plan)

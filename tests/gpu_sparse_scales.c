@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scales that random inputs do not have, in every variant of mla_decode_sparse_fp8: zero, NaN and infinite ones, and
  * ones that grow by 2^128 over a query's tokens while scores stay as they are. README, "Scales folded out". */
+#include "tests/gpu_launch.h"
 #include "tests/gpu_records.h"
 
-#include "bench/problem.h"
 #include "bench/registry.h"
 #include "kernels/mla_decode_sparse_fp8/mla_sparse.h"
 
@@ -17,14 +17,6 @@ enum kind { ZERO, NOT_A_NUMBER, INFINITE, GROWING, KINDS };
 
 static const char *const kind_name[] = {"zero scales", "a NaN scale", "an infinite scale", "growing scales"};
 static const int64_t dim[RIDGE_MAX_AXES] = {1, 1, HEADS, TOKENS, TOKENS, TOKENS};
-
-static void must(int status, const struct ridge_error *err)
-{
-    if (status == RIDGE_OK)
-        return;
-    printf("FAIL: %s\n", err->text);
-    exit(1);
-}
 
 /* Every token once, in order; tile 1 gets its scales, and nothing of q, so that scores stay small. */
 static void fill(struct problem *problem, enum kind kind)
@@ -50,34 +42,6 @@ static void fill(struct problem *problem, enum kind kind)
     must(device_cuda.upload(problem->buffer[SPARSE_INDICES], index, sizeof index, &err), &err);
     free(q);
     free(cache);
-}
-
-static void run(struct problem *problem, const struct ridge_entry *entry, uint16_t *out)
-{
-    const struct ridge_variant *variant = entry->variant;
-    struct ridge_error err;
-    char message[256] = "";
-    void *workspace = NULL;
-    struct ridge_call call = {.dim = dim,
-                              .buffer = problem->buffer,
-                              .buffer_bytes = problem->bytes,
-                              .stream = device_cuda.stream(),
-                              .device = problem->device,
-                              .error = message,
-                              .error_bytes = sizeof message};
-    const struct modes modes = MODES_DEFAULT;
-    const struct device_task task = {entry, &call, problem->bytes, &modes};
-    must(device_cuda.alloc(&workspace, variant->workspace_bytes(dim, problem->device) + 1, &err), &err);
-    call.workspace = workspace;
-    if (variant->setup && variant->setup(&call, &call.state)) {
-        printf("FAIL: %s: %s\n", entry->label, message);
-        exit(1);
-    }
-    must(device_cuda.launch(&task, &err), &err);
-    must(device_cuda.download(out, problem->buffer[SPARSE_OUT], problem->bytes[SPARSE_OUT], &err), &err);
-    if (variant->teardown)
-        variant->teardown(call.state);
-    device_cuda.free(workspace);
 }
 
 /* Elements of out that are not what README says; `same` is the naive variant's output. in_f16: a token's values are
@@ -122,7 +86,9 @@ int main(void)
                      &err);
             if (first)
                 fill(&problem, (enum kind)kind);
-            run(&problem, entry, first ? same : out);
+            gpu_launch(&problem, entry);
+            must(device_cuda.download(first ? same : out, problem.buffer[SPARSE_OUT], problem.bytes[SPARSE_OUT], &err),
+                 &err);
             const bool in_f16 = strcmp(entry->label, "06_f16") == 0;
             const int bad = wrong((enum kind)kind, in_f16, first ? same : out, same);
             if (bad)
