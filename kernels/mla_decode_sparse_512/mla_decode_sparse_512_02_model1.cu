@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SPARSE_512
-#define SPARSE_FORMAT KV_MODEL1
 #include "kernels/mla_decode_sparse_512/sparse_512_host.cuh"
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_512_02_model1 = {
@@ -9,11 +8,11 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_512_02_mod
     .changes = "tensor cores; 64 heads a CTA",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
-    .unsupported = sparse_512_unsupported,
-    .issued = sparse_512_issued,
+    .unsupported = sparse_512_unsupported<KV_MODEL1>,
+    .issued = sparse_512_issued<KV_MODEL1>,
     .workspace_bytes = sparse_workspace_bytes,
-    .setup = sparse_512_setup,
+    .setup = sparse_512_setup<KV_MODEL1>,
     .teardown = free,
-    .launch = sparse_512_launch,
-    .kernel = (const void *)apart_kernel<apart_bf16>,
+    .launch = sparse_512_launch<KV_MODEL1>,
+    .kernel = (const void *)apart_kernel<apart_512<KV_MODEL1>>,
 };

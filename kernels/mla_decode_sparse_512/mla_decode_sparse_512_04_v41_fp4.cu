@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define SPARSE_512
-#define SPARSE_FORMAT KV_V41_FP4
 #include "kernels/mla_decode_sparse_512/sparse_512_host.cuh"
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_512_04_v41_fp4 = {
@@ -9,11 +8,11 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_512_04_v41
     .changes = "against 03: half of the bytes, no conversion instruction",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
-    .unsupported = sparse_512_unsupported,
-    .issued = sparse_512_issued,
+    .unsupported = sparse_512_unsupported<KV_V41_FP4>,
+    .issued = sparse_512_issued<KV_V41_FP4>,
     .workspace_bytes = sparse_workspace_bytes,
-    .setup = sparse_512_setup,
+    .setup = sparse_512_setup<KV_V41_FP4>,
     .teardown = free,
-    .launch = sparse_512_launch,
-    .kernel = (const void *)apart_kernel<apart_bf16>,
+    .launch = sparse_512_launch<KV_V41_FP4>,
+    .kernel = (const void *)apart_kernel<apart_512<KV_V41_FP4>>,
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/mla_decode_sparse_fp8/sparse_apart.cuh"
+#include "kernels/mla_decode_sparse_fp8/sparse_apart_v32.cuh"
+
+using tokens = apart_v32<apart_f16>;
 
 static void issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
 {
@@ -8,12 +10,12 @@ static void issued(const int64_t *dim, const struct ridge_device *, struct ridge
 
 static int setup(struct ridge_call *call, void **state)
 {
-    return sparse_setup(call, (const void *)apart_kernel<apart_f16>, apart_shared::bytes, state);
+    return sparse_setup(call, (const void *)apart_kernel<tokens>, apart_shared_bytes<tokens>, state);
 }
 
 static int launch(const struct ridge_call *call)
 {
-    return sparse_launch(call, apart_kernel<apart_f16>, 1, apart_threads, apart_shared::bytes);
+    return sparse_launch(call, apart_kernel<tokens>, 1, apart_threads, apart_shared_bytes<tokens>);
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_06_f16 = {
@@ -27,5 +29,5 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_06_f16
     .setup = setup,
     .teardown = free,
     .launch = launch,
-    .kernel = (const void *)apart_kernel<apart_f16>,
+    .kernel = (const void *)apart_kernel<tokens>,
 };

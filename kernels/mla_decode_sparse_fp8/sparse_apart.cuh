@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scores apart from values: four warpgroups, 64 heads of a query a CTA. The score warpgroup has five of the nine tiles
- * of q in its registers and makes the probabilities of block after block; two value warpgroups multiply them with their
+ * Scores apart from values: four warpgroups, 64 heads of a query a CTA. The score warpgroup has five of the tiles of q
+ * in its registers and makes the probabilities of block after block; two value warpgroups multiply them with their
  * halves of the values, and give a block back 16 tokens at a time; the converter (sparse_apart_convert.cuh) fills what
  * was given back.
  *
@@ -20,7 +20,7 @@ static __device__ __forceinline__ void apart_ask_q(const sparse_arguments &argum
 {
     if (threadIdx.x % 128 == 0) {
         mbarrier_arrive_expect(shared.q_full(), apart_shared::q_bytes);
-        for (int tile = apart_held_tiles; tile < mla_tiles; tile++)
+        for (int tile = apart_held_tiles; tile < apart_tiles; tile++)
             tma_load(shared.q(tile), &arguments.q, tile * 64, (int)row, shared.q_full());
     }
 #pragma unroll 1
@@ -70,7 +70,7 @@ static __device__ __forceinline__ void apart_make_scores(float (&score)[32], con
     for (int i = 0; i < 4 * apart_held_tiles; i++)
         element::rs(score, q[i], wgmma_descriptor_advance(keys, i / 4 * mla_tile_bytes + i % 4 * 32), i > 0);
 #pragma unroll
-    for (int i = 4 * apart_held_tiles; i < 4 * mla_tiles; i++)
+    for (int i = 4 * apart_held_tiles; i < 4 * apart_tiles; i++)
         element::ss(score, wgmma_descriptor_128(shared.q(i / 4) + i % 4 * 32),
                     wgmma_descriptor_advance(keys, i / 4 * mla_tile_bytes + i % 4 * 32), 1);
     wgmma_commit();
@@ -329,11 +329,17 @@ static __device__ __forceinline__ void apart_values(const sparse_arguments &argu
     });
 }
 
+template <typename tokens>
+constexpr int apart_shared_bytes =
+    apart_shared::staged_at + sparse_block_tokens / apart_slot_tokens *tokens::slot_bytes;
+
 /* blockIdx: 64 heads, part. */
-template <typename element>
+template <typename tokens>
 static __global__ void __launch_bounds__(apart_threads, 1)
     apart_kernel(const __grid_constant__ sparse_arguments arguments)
 {
+    using element = typename tokens::element;
+    static_assert(apart_shared_bytes<tokens> <= 232448, "more than the shared memory of a block");
     extern __shared__ __align__(1024) char memory[];
     const apart_shared shared = {shared_address(memory)};
     const int row0 = blockIdx.x * sparse_rows, warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
@@ -343,7 +349,7 @@ static __global__ void __launch_bounds__(apart_threads, 1)
     grid_launch_dependents();
     if (warpgroup == 3) {
         registers_give<apart_convert_registers>();
-        apart_convert_blocks<element>(arguments, shared);
+        apart_convert_blocks<tokens>(arguments, shared);
     } else if (warpgroup == 2) {
         registers_take<apart_score_registers>();
         apart_scores<element>(arguments, shared, row0);

@@ -12,19 +12,17 @@
 
 #include "kernels/mla_decode_sparse_fp8/sparse_apart_element.cuh"
 
-constexpr int apart_threads = 512, apart_held_tiles = 5; /* tiles of q in registers */
+constexpr int apart_threads = 512, apart_tiles = sparse_d_k / 64, apart_block_bytes = apart_tiles * mla_tile_bytes;
+constexpr int apart_held_tiles = 5; /* tiles of q in registers */
 constexpr int apart_value_registers = 160, apart_score_registers = 144, apart_convert_registers = 48;
 constexpr int apart_slots = 4, apart_slot_tokens = 4, apart_warp_tokens = apart_slots * apart_slot_tokens;
-constexpr int apart_tail_bytes = sparse_token_bytes - sparse_d_v; /* scales and the RoPE part */
-constexpr int apart_tails_at = apart_slot_tokens * sparse_d_v;
 
+/* Tokens come last: the format says how many bytes a slot has. */
 struct apart_shared {
-    static constexpr int q_bytes = (mla_tiles - apart_held_tiles) * mla_tile_bytes;
-    static constexpr int keys_at = q_bytes + mla_tile_bytes, staged_at = keys_at + 2 * mla_block_bytes;
-    static constexpr int rows_at = staged_at + sparse_block_tokens * sparse_token_bytes;
-    static constexpr int valid_at = rows_at + 4 * sparse_rows * (int)sizeof(float);
-    static constexpr int barriers_at = valid_at + 2 * 16, bytes = barriers_at + (5 + 2 * apart_slots) * 8;
-    static_assert(bytes <= 232448, "more than the shared memory of a block");
+    static constexpr int q_bytes = (apart_tiles - apart_held_tiles) * mla_tile_bytes;
+    static constexpr int keys_at = q_bytes + mla_tile_bytes, rows_at = keys_at + 2 * apart_block_bytes;
+    static constexpr int valid_at = rows_at + 4 * sparse_rows * (int)sizeof(float), barriers_at = valid_at + 2 * 16;
+    static constexpr int staged_at = (barriers_at + (5 + 2 * apart_slots) * 8 + 127) / 128 * 128;
     uint32_t base;
 
     __device__ uint32_t q(int tile) const
@@ -33,16 +31,15 @@ struct apart_shared {
     }
     __device__ uint32_t keys(int block) const
     {
-        return base + keys_at + block * mla_block_bytes;
+        return base + keys_at + block * apart_block_bytes;
     }
     __device__ uint32_t probabilities() const
     {
         return base + q_bytes;
     }
-    /* A slot: the codes of its tokens, then their tails. */
-    __device__ uint32_t staged(int warp, int slot) const
+    __device__ uint32_t staged(int warp, int slot, int slot_bytes) const
     {
-        return base + staged_at + (warp * apart_slots + slot) * apart_slot_tokens * sparse_token_bytes;
+        return base + staged_at + (warp * apart_slots + slot) * slot_bytes;
     }
     /* What sums so far of a row are worth once the block is added; and what they are multiplied by after the last. */
     __device__ uint32_t factor(int block, int row) const

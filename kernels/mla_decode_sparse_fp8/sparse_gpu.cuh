@@ -7,12 +7,7 @@
 #include "kernels/support/element.cuh"
 #include "kernels/support/launch.cuh"
 
-/* The format of kernels that are compiled for one. */
-#ifndef SPARSE_FORMAT
-#define SPARSE_FORMAT KV_V32
-#endif
-
-constexpr int sparse_d_k = SPARSE_D_K, sparse_d_v = SPARSE_D_V, sparse_token_bytes = kv_token_bytes(SPARSE_FORMAT);
+constexpr int sparse_d_k = SPARSE_D_K, sparse_d_v = SPARSE_D_V, sparse_token_bytes = kv_token_bytes(KV_V32);
 constexpr float sparse_scale = (float)(1 / SPARSE_ROOT), sparse_scale_log2 = (float)(1.4426950408889634 / SPARSE_ROOT),
                 sparse_ln2 = 0.69314718055994531f;
 
