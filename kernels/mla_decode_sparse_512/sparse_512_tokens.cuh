@@ -8,13 +8,15 @@
 
 #include "kernels/mla_decode_sparse_fp8/sparse_apart.cuh"
 
-/* A scale in both halves. UE8M0 0x00 and 0xff are 2^-127 and NaN: bit 22 of FP32 is set in both. */
-template <enum kv_format format> static __device__ __forceinline__ uint32_t apart_scale(uint32_t code)
+/* A scale in both halves: byte `at` of a word. UE8M0 is the exponent of BF16, but 0x00 and 0xff are 2^-127 and NaN. */
+template <enum kv_format format> static __device__ __forceinline__ uint32_t apart_scale(uint32_t word, int at)
 {
-    float scale = __uint_as_float(code << 23 | ((code + 1 & 0xff) <= 1 ? 0x400000 : 0));
-    if (format == KV_V41_FP4)
-        scale = cvt_f32_f16((uint16_t)cvt_f16x4_e4m3x4(code).x);
-    return cvt_bf16x2_f32(scale, scale);
+    if (format == KV_V41_FP4) {
+        const float scale = cvt_f32_f16((uint16_t)cvt_f16x4_e4m3x4(word >> at * 8).x);
+        return cvt_bf16x2_f32(scale, scale);
+    }
+    const uint32_t twice = __byte_perm(word, 0, at * 0x101 | 0x4040);
+    return twice << 7 | (twice + 1 & 0xfe ? 0 : 0x400040);
 }
 
 static __device__ __forceinline__ uint32_t apart_two_e4m3(uint32_t halves, uint32_t scale)
@@ -29,18 +31,19 @@ static __device__ __forceinline__ uint4 apart_eight_e4m3(float2 codes, uint32_t 
                       apart_two_e4m3(high.y, scale));
 }
 
-/* Low and high bytes of the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4, 6 as BF16, looked up four codes at a time; signs come
- * from the bytes of the codes and of the codes shifted by one. */
+/* Low and high bytes of the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4, 6 as BF16, looked up four codes at a time; signs are
+ * the highest bits of the bytes of the codes and of the codes shifted by one. */
 static __device__ __forceinline__ uint4 apart_eight_e2m1(uint32_t codes, uint32_t scale)
 {
     uint32_t v[4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint32_t four = codes >> i / 2 * 16 & 0x7777;
+    for (int i = 0; i < 2; i++) {
+        const uint32_t four = codes >> i * 16 & 0x7777;
+        const uint32_t signs = __byte_perm(codes, codes << 4, i ? 0x3726 : 0x1504) & 0x80808080;
         const uint32_t low = __byte_perm(0xc0800000, 0xc0804000, four),
-                       high = __byte_perm(0x3f3f3f00, 0x40404040, four);
-        const uint32_t signs = __byte_perm(codes, codes << 4, i << 12 | (4 + i) << 4) & 0x80008000;
-        v[i] = mul_bf16x2(__byte_perm(low, high, i % 2 ? 0x7362 : 0x5140) | signs, scale);
+                       high = __byte_perm(0x3f3f3f00, 0x40404040, four) | signs;
+        v[2 * i] = mul_bf16x2(__byte_perm(low, high, 0x5140), scale);
+        v[2 * i + 1] = mul_bf16x2(__byte_perm(low, high, 0x7362), scale);
     }
     return make_uint4(v[0], v[1], v[2], v[3]);
 }
@@ -88,7 +91,7 @@ template <enum kv_format format> struct apart_512 {
 
     static __device__ __forceinline__ uint4 values_of(float2 codes, uint32_t scales, int lane)
     {
-        const uint32_t scale = apart_scale<format>(scales >> lane * 8 / tile % 4 * 8 & 0xff);
+        const uint32_t scale = apart_scale<format>(scales, lane * 8 / tile % 4);
         return e2m1 ? apart_eight_e2m1(__float_as_uint(codes.x), scale) : apart_eight_e4m3(codes, scale);
     }
 

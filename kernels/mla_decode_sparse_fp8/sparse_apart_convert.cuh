@@ -76,43 +76,38 @@ static __device__ __forceinline__ void apart_rows(uint32_t (&row)[apart_slot_tok
         row[i] = __shfl_sync(~0u, mine, slot * apart_slot_tokens + i);
 }
 
-/* Copies `bytes` of each of a slot's tokens, from byte `at` on, in pieces of 16: as many tokens an instruction as
- * fill a warp. One that is nowhere becomes zeros. */
-template <typename tokens, int at, int bytes>
-static __device__ __forceinline__ void apart_copy(const sparse_problem &problem, uint32_t staged,
-                                                  const uint32_t (&row)[apart_slot_tokens])
+/* Copies 16 bytes of a token from byte `at` on; zeros where it is nowhere. */
+template <typename tokens>
+static __device__ __forceinline__ void apart_copy(const sparse_problem &problem, uint32_t to, uint32_t row, int at)
 {
-    constexpr int pieces = bytes / 16, together = 32 % pieces ? 1 : pieces < 8 ? 4 : 32 / pieces;
-    const int lane = thread_again() % 32, token = lane / pieces;
-    if (lane >= pieces * together)
-        return;
-#pragma unroll
-    for (int i = 0; i < apart_slot_tokens; i += together) {
-        uint32_t from = row[i];
-#pragma unroll
-        for (int j = 1; j < together; j++)
-            from = token == j ? row[i + j] : from;
-        const bool there = from != apart_nowhere;
-        cp_async_16_zfill(staged + i * bytes + lane * 16,
-                          problem.cache + (uint64_t)(there ? from : 0) * tokens::row_bytes + at +
-                              (lane - token * pieces) * 16,
-                          there ? 16 : 0);
-    }
+    const bool there = row != apart_nowhere;
+    cp_async_16_zfill(to, problem.cache + (uint64_t)(there ? row : 0) * tokens::row_bytes + at, there ? 16 : 0);
 }
 
-/* Copies a slot's tokens: their first bytes, then the others, then the scales that are elsewhere. */
+/* Copies a slot's tokens: heads, then tails; short tails by the lanes that look after the tokens. */
 template <typename tokens>
 static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, uint32_t staged, int slot,
                                                  const uint32_t (&row)[apart_slot_tokens], const apart_place &mine)
 {
-    apart_copy<tokens, 0, tokens::head_bytes>(problem, staged, row);
-    apart_copy<tokens, tokens::head_bytes, tokens::row_bytes - tokens::head_bytes>(
-        problem, staged + apart_slot_tokens * tokens::head_bytes, row);
-    if constexpr (tokens::scales_elsewhere) {
-        const int lane = thread_again() % 32;
-        if (lane / apart_slot_tokens == slot)
+    constexpr int tail_bytes = tokens::row_bytes - tokens::head_bytes, together = 512 / tokens::head_bytes;
+    const int lane = thread_again() % 32;
+#pragma unroll
+    for (int i = 0; i < apart_slot_tokens; i += together) {
+        const bool second = together == 2 && lane >= 16;
+        apart_copy<tokens>(problem, staged + i * tokens::head_bytes + lane * 16, second ? row[i + 1] : row[i],
+                           second ? lane * 16 - 256 : lane * 16);
+        if (tail_bytes > 64 && lane < tail_bytes / 16)
+            apart_copy<tokens>(problem, staged + apart_slot_tokens * tokens::head_bytes + i * tail_bytes + lane * 16,
+                               row[i], tokens::head_bytes + lane * 16);
+    }
+    if (tail_bytes <= 64 && lane % 16 / apart_slot_tokens == slot) {
+        staged += apart_slot_tokens * tokens::head_bytes;
+        for (int at = lane / 16 * 16; at < tail_bytes; at += 32)
+            apart_copy<tokens>(problem, staged + lane % apart_slot_tokens * tail_bytes + at, mine.row,
+                               tokens::head_bytes + at);
+        if constexpr (tokens::scales_elsewhere)
             cp_async_8_if(mine.row != apart_nowhere,
-                          staged + apart_slot_tokens * tokens::row_bytes + lane % apart_slot_tokens * 8,
+                          staged + apart_slot_tokens * tail_bytes + lane % apart_slot_tokens * 8,
                           tokens::scales(problem, mine));
     }
     cp_async_commit();
@@ -152,7 +147,7 @@ static __device__ __forceinline__ void apart_convert_blocks(const sparse_argumen
         const uint32_t parity = (count / 2 & 1) ^ 1, valid = apart_valid(mine);
         mbarrier_wait(shared.empty(block, 0), parity);
         if (threadIdx.x % 32 == 0)
-            st_shared_u32(shared.valid(block) + warp * 4, valid);
+            st_shared_u32(shared.valid(block) + thread_again() / 32 % 4 * 4, valid);
         mine = apart_find(problem, pages, index);
         more = next.more();
         apart_advance(problem, arguments.split, next);
