@@ -2,17 +2,19 @@
 #define SPARSE_512
 #include "kernels/mla_decode_sparse_512/sparse_512_host.cuh"
 
+using tokens = apart_512<KV_V41_FP8, apart_bf16>;
+
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_512_03_v41_fp8 = {
     .idea = "V4.1 FP8: the same; a scale for every 32 codes",
     .source = "",
     .changes = "against 02: one copy, no RoPE part",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
-    .unsupported = sparse_512_unsupported<KV_V41_FP8>,
-    .issued = sparse_512_issued<KV_V41_FP8>,
+    .unsupported = sparse_512_unsupported<tokens>,
+    .issued = sparse_512_issued<tokens>,
     .workspace_bytes = sparse_workspace_bytes,
-    .setup = sparse_512_setup<KV_V41_FP8>,
+    .setup = sparse_512_setup<tokens>,
     .teardown = free,
-    .launch = sparse_512_launch<KV_V41_FP8>,
-    .kernel = (const void *)apart_kernel<apart_512<KV_V41_FP8>>,
+    .launch = sparse_512_launch<tokens>,
+    .kernel = (const void *)apart_kernel<tokens>,
 };

@@ -2,17 +2,19 @@
 #define SPARSE_512
 #include "kernels/mla_decode_sparse_512/sparse_512_host.cuh"
 
+using tokens = apart_512<KV_V41_FP4, apart_bf16>;
+
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_512_04_v41_fp4 = {
     .idea = "V4.1 FP4: the same; codes looked up by byte permutations",
     .source = "",
     .changes = "against 03: half of the bytes, no conversion instruction",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
-    .unsupported = sparse_512_unsupported<KV_V41_FP4>,
-    .issued = sparse_512_issued<KV_V41_FP4>,
+    .unsupported = sparse_512_unsupported<tokens>,
+    .issued = sparse_512_issued<tokens>,
     .workspace_bytes = sparse_workspace_bytes,
-    .setup = sparse_512_setup<KV_V41_FP4>,
+    .setup = sparse_512_setup<tokens>,
     .teardown = free,
-    .launch = sparse_512_launch<KV_V41_FP4>,
-    .kernel = (const void *)apart_kernel<apart_512<KV_V41_FP4>>,
+    .launch = sparse_512_launch<tokens>,
+    .kernel = (const void *)apart_kernel<tokens>,
 };

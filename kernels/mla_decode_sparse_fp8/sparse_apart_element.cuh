@@ -22,6 +22,14 @@ struct apart_bf16 {
     {
         return word;
     }
+    static __device__ __forceinline__ uint32_t of_f16(uint32_t word)
+    {
+        return cvt_bf16x2_f32(cvt_f32_f16((uint16_t)word), cvt_f32_f16((uint16_t)(word >> 16)));
+    }
+    static __device__ __forceinline__ uint32_t multiply(uint32_t a, uint32_t b)
+    {
+        return mul_bf16x2(a, b);
+    }
     static __device__ __forceinline__ uint32_t pack(float low, float high)
     {
         return cvt_bf16x2_f32(low, high);
@@ -53,6 +61,14 @@ struct apart_f16 {
     static __device__ __forceinline__ uint32_t of_bf16(uint32_t word)
     {
         return cvt_f16x2_f32(__uint_as_float(word << 16), __uint_as_float(word & 0xffff0000u));
+    }
+    static __device__ __forceinline__ uint32_t of_f16(uint32_t word)
+    {
+        return word;
+    }
+    static __device__ __forceinline__ uint32_t multiply(uint32_t a, uint32_t b)
+    {
+        return mul_f16x2(a, b);
     }
     static __device__ __forceinline__ uint32_t pack(float low, float high)
     {

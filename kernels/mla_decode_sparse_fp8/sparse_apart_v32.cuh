@@ -11,29 +11,22 @@ template <typename element_> struct apart_v32 {
     static constexpr int tail_bytes = row_bytes - head_bytes, slot_bytes = apart_slot_tokens * row_bytes;
     static constexpr bool scales_elsewhere = false;
 
-    /* Of the 64 chunks of eight codes a lane has chunk lane and chunk lane + 32: eight lanes store all of a row of a
-     * tile, which is all banks. Loads are under way before the first is used, since one behind stores waits for them.
-     */
-    static __device__ __forceinline__ void convert(uint32_t staged, uint32_t keys, int row)
+    static constexpr int chunks = 64, rope_tile = 8;
+
+    static __device__ __forceinline__ void load(float2 &codes, uint32_t &scale, uint32_t staged, int lane, int token,
+                                                int half)
     {
-        const int lane = thread_again() % 32; /* addresses made again, or they would be kept in registers */
-        const uint32_t to = keys + lane / 8 * mla_tile_bytes + swizzle_128(row, lane % 8 * 16);
-        const uint32_t tails = staged + apart_slot_tokens * head_bytes;
-        const uint4 rope = ld_shared_v4(tails + lane / 8 * tail_bytes + 16 + lane % 8 * 16);
-        float2 codes[2 * apart_slot_tokens];
-        float scale[2 * apart_slot_tokens];
-#pragma unroll
-        for (int i = 0; i < 2 * apart_slot_tokens; i++) {
-            codes[i] = ld_shared_v2_f32(staged + i / 2 * head_bytes + i % 2 * 256 + lane * 8);
-            scale[i] = ld_shared_f32(tails + i / 2 * tail_bytes + i % 2 * 8 + lane / 16 * 4);
-        }
-        st_shared_v4(keys + 8 * mla_tile_bytes + swizzle_128(row + lane / 8, lane % 8 * 16),
-                     make_uint4(element::of_bf16(rope.x), element::of_bf16(rope.y), element::of_bf16(rope.z),
-                                element::of_bf16(rope.w)));
-#pragma unroll
-        for (int i = 0; i < 2 * apart_slot_tokens; i++)
-            st_shared_v4((to ^ i / 2 * 16) + i / 2 * 128 + i % 2 * 4 * mla_tile_bytes,
-                         element::chunk(codes[i], scale[i]));
+        codes = ld_shared_v2_f32(staged + token * head_bytes + half * 256 + lane * 8);
+        scale = __float_as_uint(
+            ld_shared_f32(staged + apart_slot_tokens * head_bytes + token * tail_bytes + half * 8 + lane / 16 * 4));
+    }
+    static __device__ __forceinline__ uint4 values(float2 codes, uint32_t scale, int)
+    {
+        return element::chunk(codes, __uint_as_float(scale));
+    }
+    static __device__ __forceinline__ uint4 rope(uint32_t staged, int token, int piece)
+    {
+        return ld_shared_v4(staged + apart_slot_tokens * head_bytes + token * tail_bytes + 16 + piece * 16);
     }
 };
 
