@@ -77,7 +77,9 @@ static int profile_step(struct session *s, const struct step *step, struct recor
         status = runner_run(&s->runner, &problem, step->entry, &record, err);
     if (status == RIDGE_OK && writer->path)
         status = record_writer_append(writer, record, err);
-    if (status == RIDGE_OK && !record_is(record, "status", "ok"))
+    if (status == RIDGE_OK && session_interrupted())
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted"); /* before the counters, or while they were read */
+    else if (status == RIDGE_OK && !record_is(record, "status", "ok"))
         status = ridge_fail(err, RIDGE_REGRESSION, "%s", record_string(record, "reason"));
     else if (status == RIDGE_OK && !record_is(record, "counters.source", "cupti"))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s", record_string(record, "counters.reason"));

@@ -129,9 +129,9 @@ static int trace_step(struct session *s, const struct step *step, const char *di
         status = problem_reference(&problem, session_reference(s, step), err);
     if (status == RIDGE_OK)
         status = run(s, &problem, step->entry, &plain, err);
-    if (status == RIDGE_OK)
+    if (status == RIDGE_OK && !session_interrupted())
         status = run(s, &problem, &traced->entry, &stamped, err);
-    if (status == RIDGE_OK)
+    if (status == RIDGE_OK && !session_interrupted()) /* both have their times */
         status =
             write_trace(s, step, traced, stamped,
                         record_number(stamped, "time.median_ns") / record_number(plain, "time.median_ns"), dir, err);

@@ -146,6 +146,7 @@ static int open_counters(struct session *s, struct ridge_error *err)
 int session_open(struct session *s, const struct session_options *options, int argc, char **argv,
                  struct ridge_error *err)
 {
+    install_handlers(); /* a GPU takes a second to open */
     int status = session_open_registry(s, options, err);
     if (status == RIDGE_OK)
         status = open_device(s, err);
@@ -170,7 +171,6 @@ int session_open(struct session *s, const struct session_options *options, int a
     s->runner.argc = argc;
     s->runner.argv = argv;
     s->runner.interrupted = session_interrupted;
-    install_handlers();
     return RIDGE_OK;
 }
 
