@@ -162,7 +162,7 @@ static int write_evidence(const struct report_device *device, FILE *out, struct 
         fputs("### Declared work against counters\n\n"
               "Counted over declared, the issued work of the variant. More bytes than declared is traffic beyond the"
               " compulsory; fewer bytes written stayed in the L2 cache; L2 answers SMs that ask for the same at the same"
-              " time together; no tensor work where CUDA cores did it.\n\n",
+              " time together; no tensor work where CUDA cores or mma.sync did it.\n\n",
               out);
     if (!status)
         status = write_grid(&grid, out, err);

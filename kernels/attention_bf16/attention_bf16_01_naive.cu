@@ -58,6 +58,14 @@ static const char *unsupported(const int64_t *dim, const struct ridge_device *)
                : NULL;
 }
 
+/* Not on the tensor cores; every lane makes a key's two exponentials. */
+static void issued(const int64_t *, const struct ridge_device *, struct ridge_work *work)
+{
+    work->flop_fp32 = work->flop_bf16;
+    work->flop_bf16 = 0;
+    work->exp *= 2 * 32;
+}
+
 static int launch(const struct ridge_call *call)
 {
     const attention_problem problem = attention_problem_of(call);
@@ -73,6 +81,7 @@ extern "C" const struct ridge_variant ridge_variant_attention_bf16_01_naive = {
     .kind = RIDGE_CUDA,
     .min_cc = 80,
     .unsupported = unsupported,
+    .issued = issued,
     .launch = launch,
     .kernel = (const void *)attention_naive_kernel,
 };
