@@ -104,19 +104,27 @@ static __device__ __forceinline__ void gemm_grouped_store_rows(const gemm_output
 }
 
 /* The same where they are not. */
-template <typename tile, bool even>
+template <typename tile>
 static __device__ __forceinline__ void gemm_grouped_store_pairs(const gemm_output &out, int64_t row, int column,
                                                                 const gemm_grouped_rows &rows,
                                                                 const float (&total)[tile::columns / 2])
 {
     const int lane = (int)thread_again() % 32;
+    const bool even = out.n % 2 == 0;
 #pragma unroll
     for (int i = 0; i < tile::columns / 2; i += 2) {
-        const int at_row = wgmma_row(lane, i);
-        const bool zeroed = rows.zeroed >> at_row & 1;
-        if (rows.written >> at_row & 1)
-            gemm_store_pair<even>(out, row + at_row, column + wgmma_column(lane, i), zeroed ? 0 : total[i],
-                                  zeroed ? 0 : total[i + 1]);
+        const int at_row = wgmma_row(lane, i), at_column = column + wgmma_column(lane, i);
+        const uint32_t word = rows.zeroed >> at_row & 1 ? 0 : cvt_bf16x2_f32(total[i], total[i + 1]);
+        bf16 *d = out.d + (row + at_row) * out.n + at_column;
+        if (!(rows.written >> at_row & 1) || row + at_row >= out.m || at_column >= out.n)
+            continue;
+        if (even) {
+            *(uint32_t *)d = word;
+            continue;
+        }
+        *(uint16_t *)d = (uint16_t)word;
+        if (at_column + 1 < out.n)
+            *(uint16_t *)(d + 1) = (uint16_t)(word >> 16);
     }
 }
 
@@ -133,16 +141,14 @@ static __device__ __forceinline__ void gemm_grouped_store_set(const gemm_grouped
         return;
     const int of_warp = (int)thread_again() / 32 % 4 * 16;
     const gemm_grouped_rows rows = layout::rows(arguments, job, row + of_warp);
-    if (rows.written == 0xffff && rows.zeroed == 0)
-        gemm_fp8_block_store_direct<tile>(gemm, (int)first, column, total);
-    else if (!rows.written)
+    if (!rows.written)
         return;
+    if (gemm.tensor_store && rows.written == 0xffff && rows.zeroed == 0)
+        gemm_fp8_block_store_direct<tile>(gemm, (int)first, column, total);
     else if (gemm.tensor_store)
         gemm_grouped_store_rows<tile>(gemm.out, first + of_warp, column, rows, total);
-    else if (gemm.out.n % 2 == 0)
-        gemm_grouped_store_pairs<tile, true>(gemm.out, first + of_warp, column, rows, total);
     else
-        gemm_grouped_store_pairs<tile, false>(gemm.out, first + of_warp, column, rows, total);
+        gemm_grouped_store_pairs<tile>(gemm.out, first + of_warp, column, rows, total);
 }
 
 /* One word of a job. */
