@@ -12,6 +12,7 @@
 #define RIDGE_GEMM_DEFERRED_CUH
 
 #include "kernels/gemm_bf16/gemm_schedule.cuh"
+#include "kernels/gemm_bf16/gemm_start.cuh"
 
 /* A stage's products, queued. `used` is the stage before, of the same tile if `keep`: see gemm_accumulate; here narrow
  * tiles keep two slices in the queue, about 150 clocks, while that stage is released. */
@@ -53,6 +54,10 @@ static __device__ __forceinline__ bool gemm_takes_turns(const gemm_arguments &ar
     return arguments.stagger_ns > 0 && blocks >= 2 && blocks >= arguments.stages;
 }
 
+enum { GEMM_LAST = 3 };  /* stages that the consumers end a CTA's last tile with, one consumer after the other */
+enum { GEMM_AFTER = 2 }; /* named barrier at which consumer 1 waits for consumer 0; the next one is of consumer 2 */
+
+/* In its last tile a consumer lets the one before it queue all products first, and is stored under the next one's. */
 template <typename tile, typename store>
 static __device__ __forceinline__ void gemm_consume_deferred(const gemm_arguments &arguments, const ring &ring,
                                                              uint32_t slabs, const gemm_part &part, int warpgroup)
@@ -67,6 +72,9 @@ static __device__ __forceinline__ void gemm_consume_deferred(const gemm_argument
     ring_place at = {};
     for (int index = part.cluster; index < tile_count(arguments.order); index += part.clusters) {
         uint32_t used = 0;
+        const bool apart = index + part.clusters >= tile_count(arguments.order) && blocks >= store::parts + GEMM_LAST &&
+                           ring.stages > GEMM_LAST;
+        const int after = apart && warpgroup > 0 ? blocks - GEMM_LAST : -1;
 #pragma unroll
         for (int i = 0; i < store::parts; i++) {
             if (i == 0 && turns && warpgroup == 1)
@@ -79,8 +87,13 @@ static __device__ __forceinline__ void gemm_consume_deferred(const gemm_argument
                 store::part(arguments, words, i, slab, row, column);
         }
 #pragma unroll 1
-        for (int i = store::parts; i < blocks; i++)
+        for (int i = store::parts; i < blocks; i++) {
+            if (i == after)
+                named_sync(GEMM_AFTER + warpgroup - 1, 256);
             gemm_step<tile>(sum, ring, at, used, 1, warpgroup, ctas);
+        }
+        if (apart && warpgroup < tile::consumers - 1)
+            named_arrive(GEMM_AFTER + warpgroup, 256);
         const tile_place place = tile_at(arguments.order, index);
         row = (place.row * arguments.cluster.rows + part.row) * tile::rows + threadIdx.x / 32 * 16;
         column = (place.column * arguments.cluster.columns + part.column) * tile::columns;
@@ -101,8 +114,9 @@ static __device__ __forceinline__ void gemm_consume_deferred(const gemm_argument
         bulk_wait_read<0>();
 }
 
-/* gemm_produce with the store's order of rows of B. The other CTAs' copies into this one are over when its consumers
- * are, their arrivals when the ring has drained: no barrier of the cluster, which would wait for the stores to D. */
+/* gemm_produce with the store's order of rows of B, behind the first stage, which is on its way. The other CTAs' copies
+ * into this one are over when its consumers are, their arrivals when the ring has drained: no barrier of the cluster,
+ * which would wait for the stores to D. */
 template <typename tile, typename store>
 static __device__ __forceinline__ void gemm_produce_deferred(const gemm_arguments &arguments, const ring &ring,
                                                              const gemm_part &part)
@@ -111,12 +125,13 @@ static __device__ __forceinline__ void gemm_produce_deferred(const gemm_argument
     const int blocks = gemm_blocks(arguments.k);
     const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
     ring_place at = {};
+    ring_next(ring, at);
     for (int index = part.cluster; index < tile_count(arguments.order); index += part.clusters) {
         const tile_place place = tile_at(arguments.order, index);
         const int row_a = (place.row * cluster.rows + part.row) * tile::rows + part.column * slice_a;
         const int row_b = (place.column * cluster.columns + part.column) * tile::columns + part.row * slice_b;
 #pragma unroll 1
-        for (int i = 0; i < blocks; i++, ring_next(ring, at)) {
+        for (int i = index == part.cluster; i < blocks; i++, ring_next(ring, at)) {
             const uint32_t a = ring.data + at.stage * tile::stage_bytes + part.column * slice_a * 128;
             const uint32_t b = ring.data + at.stage * tile::stage_bytes + tile::a_bytes + part.row * slice_b * 128;
             const uint32_t full = ring_full(ring, at);
@@ -129,6 +144,24 @@ static __device__ __forceinline__ void gemm_produce_deferred(const gemm_argument
     ring_drain(ring, at);
 }
 
+/* The producer warpgroup, of which one thread works. */
+template <typename tile, typename store>
+static __device__ __forceinline__ void gemm_load_deferred(const gemm_arguments &arguments, const ring &ring,
+                                                          const gemm_part &part)
+{
+    const bool loads = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0) == 0;
+    if (loads && elect())
+        gemm_start_producer<tile>(arguments.maps, ring, arguments.order, arguments.cluster, part,
+                                  [&](uint32_t shared, int row, uint32_t full) {
+                                      store::load_b(shared, arguments.maps.b, 0, row, full, 1, 0);
+                                  });
+    __syncwarp();
+    cluster_arrive_relaxed();
+    cluster_wait();
+    if (loads && elect())
+        gemm_produce_deferred<tile, store>(arguments, ring, part);
+}
+
 template <typename tile, typename store>
 static __global__ void __launch_bounds__(tile::threads, 1)
     gemm_deferred(const __grid_constant__ gemm_arguments arguments)
@@ -139,20 +172,12 @@ static __global__ void __launch_bounds__(tile::threads, 1)
     const gemm_part part = gemm_part_of(arguments.cluster);
     const int warpgroup = gemm_warpgroup();
 
-    if (threadIdx.x == 0) {
-        tma_prefetch_map(&arguments.maps.a);
-        tma_prefetch_map(&arguments.maps.b);
-        tma_prefetch_map(&arguments.d);
-        ring_init(ring, gemm_readers(arguments.cluster, tile::consumers));
-    }
-    __syncwarp();
-    cluster_sync_relaxed();
     if (warpgroup == tile::consumers) {
         registers_give<tile::producer_registers>();
-        if (threadIdx.x % 128 == 0)
-            gemm_produce_deferred<tile, store>(arguments, ring, part);
+        gemm_load_deferred<tile, store>(arguments, ring, part);
     } else {
         registers_take<tile::consumer_registers>();
+        gemm_start_consumers(arguments.maps, arguments.d, ring, gemm_readers(arguments.cluster, tile::consumers));
         gemm_consume_deferred<tile, store>(arguments, ring, slabs, part, warpgroup);
     }
 }

@@ -13,6 +13,7 @@
 #define RIDGE_GEMM_PING_PONG_CUH
 
 #include "kernels/gemm_bf16/gemm_schedule.cuh"
+#include "kernels/gemm_bf16/gemm_start.cuh"
 
 /* Two sets of 64 rows; `places` for boxes in the slab of a warp. */
 template <int width, int box_places> struct gemm_turn_tile {
@@ -22,14 +23,14 @@ template <int width, int box_places> struct gemm_turn_tile {
     static constexpr int threads = 384, producer_registers = 40, consumer_registers = 232;
 };
 
-/* A box of D: whole sectors of 32 bytes, since half a sector costs a read. 64 columns are a swizzled line of 128 bytes;
- * of other widths a box is whole rows, of which two meet in a bank. */
+/* A box of D: whole sectors of 32 bytes where it can be, since half a sector costs a read. 64 columns are a swizzled
+ * line of 128 bytes; of other widths a box is whole rows, of which at most two meet in a bank. */
 template <typename tile> struct gemm_turn_box {
     static constexpr bool swizzled = tile::columns % 64 == 0;
     static constexpr int columns = swizzled ? 64 : tile::columns, rows = swizzled ? 16 : 8;
     static constexpr int bytes = rows * columns * 2, slab_bytes = tile::places * bytes;
     static constexpr int count = 16 / rows * (tile::columns / columns); /* in a warp's part of a set */
-    static_assert(tile::columns % 16 == 0, "a box is whole sectors");
+    static_assert(tile::columns % 8 == 0, "rows of a box are whole units of 16 bytes");
 };
 
 template <typename tile> using gemm_turn_sums = float[tile::sets][tile::columns / 2];
@@ -251,7 +252,8 @@ static __device__ __forceinline__ void gemm_turn_consume(const gemm_turn_argumen
     }
 }
 
-/* This CTA's slices of all stages of all its tiles. It ends as gemm_produce_deferred does. */
+/* This CTA's slices of all stages of all its tiles but the first stage, which is on its way. It ends as
+ * gemm_produce_deferred does. */
 template <typename format, typename tile>
 static __device__ __forceinline__ void gemm_turn_produce(const gemm_turn_arguments &arguments, const ring &ring,
                                                          const gemm_part &part)
@@ -259,12 +261,13 @@ static __device__ __forceinline__ void gemm_turn_produce(const gemm_turn_argumen
     const gemm_cluster &cluster = arguments.cluster;
     const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
     ring_place at = {};
+    ring_next(ring, at);
     for (int index = part.cluster; index < tile_count(arguments.order); index += part.clusters) {
         const tile_place place = tile_at(arguments.order, index);
         const int row_a = (place.row * cluster.rows + part.row) * tile::rows + part.column * slice_a;
         const int row_b = (place.column * cluster.columns + part.column) * tile::columns + part.row * slice_b;
 #pragma unroll 1
-        for (int i = 0; i < arguments.blocks; i++, ring_next(ring, at)) {
+        for (int i = index == part.cluster; i < arguments.blocks; i++, ring_next(ring, at)) {
             const uint32_t data = ring.data + at.stage * tile::stage_bytes, full = ring_full(ring, at);
             mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
             mbarrier_arrive_expect(full, tile::stage_bytes);
@@ -277,6 +280,23 @@ static __device__ __forceinline__ void gemm_turn_produce(const gemm_turn_argumen
     ring_drain(ring, at);
 }
 
+/* The producer warpgroup, of which one thread works. */
+template <typename format, typename tile>
+static __device__ __forceinline__ void gemm_turn_load(const gemm_turn_arguments &arguments, const ring &ring,
+                                                      const gemm_part &part)
+{
+    const bool loads = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0) == 0;
+    if (loads && elect())
+        gemm_start_producer<tile>(
+            arguments.maps, ring, arguments.order, arguments.cluster, part,
+            [&](uint32_t shared, int row, uint32_t full) { tma_load(shared, &arguments.maps.b, 0, row, full); });
+    __syncwarp();
+    cluster_arrive_relaxed();
+    cluster_wait();
+    if (loads && elect())
+        gemm_turn_produce<format, tile>(arguments, ring, part);
+}
+
 template <typename format, typename tile>
 static __global__ void __launch_bounds__(tile::threads, 1)
     gemm_ping_pong(const __grid_constant__ gemm_turn_arguments arguments)
@@ -287,20 +307,12 @@ static __global__ void __launch_bounds__(tile::threads, 1)
     const gemm_part part = gemm_part_of(arguments.cluster);
     const int warpgroup = gemm_warpgroup();
 
-    if (threadIdx.x == 0) {
-        tma_prefetch_map(&arguments.maps.a);
-        tma_prefetch_map(&arguments.maps.b);
-        tma_prefetch_map(&arguments.d);
-        ring_init(ring, gemm_readers(arguments.cluster, 1));
-    }
-    __syncwarp();
-    cluster_sync_relaxed();
     if (warpgroup == 2) {
         registers_give<tile::producer_registers>();
-        if (threadIdx.x % 128 == 0)
-            gemm_turn_produce<format, tile>(arguments, ring, part);
+        gemm_turn_load<format, tile>(arguments, ring, part);
     } else {
         registers_take<tile::consumer_registers>();
+        gemm_start_consumers(arguments.maps, arguments.d, ring, gemm_readers(arguments.cluster, 1));
         gemm_turn_consume<format, tile>(arguments, ring, slabs, part, warpgroup);
     }
 }

@@ -111,8 +111,8 @@ static __device__ __forceinline__ void gemm_wide_piece(const gemm_turn_arguments
         const int at = unit * 2 + box;
         if (unit + 4 <= units)
             stmatrix_x4(address + unit * 16, words[at], words[at + 2], words[at + 4], words[at + 6]);
-        else
-            stmatrix_x2(address + unit * 16, words[at], words[at + 2]);
+        else /* the last two units, of which the first may be there already */
+            stmatrix_x2(address + (units - 2) * 16, words[2 * units - 4 + box], words[2 * units - 2 + box]);
     }
     if (half == 0)
         return;
@@ -274,79 +274,6 @@ static __device__ __forceinline__ void gemm_wide_consume(const gemm_turn_argumen
         bulk_wait_read<0>();
 }
 
-/* Stage `i` of the tile at `place`: this CTA's slices for all, or all slices for this CTA `alone`. */
-template <typename format, typename tile>
-static __device__ __forceinline__ void gemm_wide_load_stage(const gemm_turn_arguments &arguments, const ring &ring,
-                                                            const gemm_part &part, const ring_place &at,
-                                                            const tile_place &place, int i, bool alone)
-{
-    const gemm_cluster &cluster = arguments.cluster;
-    const int slice_a = tile::rows / cluster.columns, slice_b = tile::columns / cluster.rows;
-    const int row_a = (place.row * cluster.rows + part.row) * tile::rows;
-    const int row_b = (place.column * cluster.columns + part.column) * tile::columns;
-    const uint32_t data = ring.data + at.stage * tile::stage_bytes, full = ring_full(ring, at);
-    mbarrier_arrive_expect(full, tile::stage_bytes);
-#pragma unroll 1
-    for (int slice = alone ? 0 : part.column; slice < (alone ? cluster.columns : part.column + 1); slice++)
-        gemm_load_slice(data + slice * slice_a * 128, arguments.maps.a, i * format::depth, row_a + slice * slice_a,
-                        full, alone ? 1 : cluster.columns, part.a_ctas);
-#pragma unroll 1
-    for (int slice = alone ? 0 : part.row; slice < (alone ? cluster.rows : part.row + 1); slice++)
-        gemm_load_slice(data + tile::a_bytes + slice * slice_b * 128, arguments.maps.b, i * format::depth,
-                        row_b + slice * slice_b, full, alone ? 1 : cluster.rows, part.b_ctas);
-}
-
-/* All stages of all tiles but the first `begun`, which are under way. It ends as gemm_produce_deferred does. */
-template <typename format, typename tile>
-static __device__ __forceinline__ void gemm_wide_produce(const gemm_turn_arguments &arguments, const ring &ring,
-                                                         const gemm_part &part, ring_place at, int begun)
-{
-    for (int index = part.cluster; index < tile_count(arguments.order); index += part.clusters, begun = 0) {
-        const tile_place place = tile_at(arguments.order, index);
-#pragma unroll 1
-        for (int i = begun; i < arguments.blocks; i++, ring_next(ring, at)) {
-            mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
-            gemm_wide_load_stage<format, tile>(arguments, ring, part, at, place, i, false);
-        }
-    }
-    ring_drain(ring, at);
-}
-
-/* The producer warpgroup, of which one thread works. The first stages are loaded while the cluster meets. */
-template <typename format, typename tile>
-static __device__ __forceinline__ void gemm_wide_load(const gemm_turn_arguments &arguments, const ring &ring,
-                                                      const gemm_part &part)
-{
-    const bool loads = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0) == 0;
-    const int first = min(arguments.blocks, ring.stages);
-    ring_place at = {};
-    if (loads && elect()) {
-        tma_prefetch_map(&arguments.maps.a);
-        tma_prefetch_map(&arguments.maps.b);
-        ring_init(ring, gemm_readers(arguments.cluster, tile::consumers));
-    }
-    __syncwarp();
-    cluster_arrive_relaxed();
-    if (loads && elect())
-        for (int i = 0; i < first; i++, ring_next(ring, at))
-            gemm_wide_load_stage<format, tile>(arguments, ring, part, at, tile_at(arguments.order, part.cluster), i,
-                                               true);
-    __syncwarp();
-    cluster_wait();
-    if (loads && elect())
-        gemm_wide_produce<format, tile>(arguments, ring, part, at, first);
-}
-
-/* What a consumer does before its first stage. */
-static __device__ __forceinline__ void gemm_wide_meet(const gemm_turn_arguments &arguments)
-{
-    cluster_arrive_relaxed();
-    if (threadIdx.x == 0)
-        tma_prefetch_map(&arguments.d);
-    __syncwarp();
-    cluster_wait();
-}
-
 template <typename format, typename tile>
 static __global__ void __launch_bounds__(tile::threads, 1)
     gemm_wide(const __grid_constant__ gemm_turn_arguments arguments)
@@ -359,10 +286,10 @@ static __global__ void __launch_bounds__(tile::threads, 1)
     const int warpgroup = gemm_warpgroup();
     if (warpgroup == tile::consumers) {
         registers_give<tile::producer_registers>();
-        gemm_wide_load<format, tile>(arguments, ring, part);
+        gemm_turn_load<format, tile>(arguments, ring, part);
     } else {
         registers_take<tile::consumer_registers>();
-        gemm_wide_meet(arguments);
+        gemm_start_consumers(arguments.maps, arguments.d, ring, gemm_readers(arguments.cluster, tile::consumers));
         gemm_wide_consume<format, tile>(arguments, ring, slabs + threadIdx.x / 32 * slab_bytes, part, warpgroup);
     }
 }
