@@ -15,9 +15,8 @@
 static const struct ridge_device h200 = {
     .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
 
-static const struct gemm_built built[] = {{128, 256, 384 * 128, 32768, 0, false},
-                                          {192, 176, 368 * 128, 33792, 0, false},
-                                          {128, 144, 272 * 128, 18432, 0, false}};
+static const struct gemm_built built[] = {
+    {128, 256, 384 * 128, 32768, 0, 0}, {192, 176, 368 * 128, 33792, 0, 0}, {128, 144, 272 * 128, 18432, 0, 0}};
 
 static void every_tile_once(void **state)
 {
@@ -70,7 +69,7 @@ static void tile_fits_the_shape(void **state)
 static void wide_tile_shares_what_fits_the_waves(void **state)
 {
     (void)state;
-    static const struct gemm_built wide[] = {{256, 176, 432 * 128, 45056, 0, true}};
+    static const struct gemm_built wide[] = {{256, 176, 432 * 128, 45056, 4, GEMM_END_SETS}};
     const int64_t odd[] = {4096, 7168, 2048}, even[] = {4096, 24576, 1536};
     struct gemm_choice choice = gemm_choose(wide, 1, odd, &h200);
     assert_int_equal(choice.cluster_rows, 2);
@@ -79,17 +78,30 @@ static void wide_tile_shares_what_fits_the_waves(void **state)
     assert_int_equal(choice.cluster_columns, 2);
 }
 
-/* Consumers that take turns lose the end of their last tile only: nothing against others in one wave of tiles, and 728
- * clocks for each wave before the last. */
-static void turns_hide_the_end_of_a_tile(void **state)
+/* 8192 columns are 47 tiles of 176 or 49 of 168, twelve waves of either. A pair of rows shares slices of 84 rows of B.
+ */
+static void narrower_tile_of_as_many_waves(void **state)
 {
     (void)state;
-    const struct gemm_built pair[] = {{128, 176, 304 * 128, 33792, 0, false}, {128, 176, 304 * 128, 33792, 0, true}};
+    static const struct gemm_built wide[] = {{256, 176, 432 * 128, 45056, 4, GEMM_END_SETS},
+                                             {256, 168, 424 * 128, 43008, 4, GEMM_END_SETS}};
+    const int64_t cube[] = {8192, 8192, 8192}, odd[] = {4096, 7168, 16384};
+    const struct gemm_choice choice = gemm_choose(wide, 2, cube, &h200);
+    assert_int_equal(choice.tile, 1);
+    assert_int_equal(choice.cluster_rows, 2);
+    assert_int_equal(gemm_choose(wide, 2, odd, &h200).tile, 0);
+}
+
+/* The end of a tile counts once a wave: a schedule that hides more of it is taken for the same tile. */
+static void end_of_a_tile_counts_every_wave(void **state)
+{
+    (void)state;
+    const struct gemm_built pair[] = {{128, 176, 304 * 128, 33792, 0, 0},
+                                      {128, 176, 304 * 128, 33792, 0, GEMM_END_TURNS}};
     const struct gemm_choice choice = {.cluster_rows = 2, .cluster_columns = 1};
-    const int64_t one_wave[] = {4096, 704, 7168}, ten_waves[] = {4096, 7168, 2048};
-    assert_true(gemm_estimate(&pair[0], &choice, one_wave, &h200) == gemm_estimate(&pair[1], &choice, one_wave, &h200));
+    const int64_t ten_waves[] = {4096, 7168, 2048};
     assert_true(gemm_estimate(&pair[0], &choice, ten_waves, &h200) ==
-                gemm_estimate(&pair[1], &choice, ten_waves, &h200) + 9 * 728);
+                gemm_estimate(&pair[1], &choice, ten_waves, &h200) + 10 * (728 - GEMM_END_TURNS));
     assert_int_equal(gemm_choose(pair, 2, ten_waves, &h200).tile, 1);
 }
 
@@ -137,7 +149,7 @@ static void a_plan_is_obeyed(void **state)
 static void a_bad_plan_is_refused(void **state)
 {
     (void)state;
-    static const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16, false};
+    static const struct gemm_built grouped = {128, 144, 272 * 128, 0, 16, 0};
     static const struct {
         const char *plan, *rule;
     } bad[] = {
@@ -215,7 +227,8 @@ int main(void)
         cmocka_unit_test(bands_go_column_by_column),
         cmocka_unit_test(tile_fits_the_shape),
         cmocka_unit_test(wide_tile_shares_what_fits_the_waves),
-        cmocka_unit_test(turns_hide_the_end_of_a_tile),
+        cmocka_unit_test(narrower_tile_of_as_many_waves),
+        cmocka_unit_test(end_of_a_tile_counts_every_wave),
         cmocka_unit_test(choice_fits_the_chip),
         cmocka_unit_test(a_plan_is_obeyed),
         cmocka_unit_test(a_bad_plan_is_refused),

@@ -15,9 +15,9 @@ static const struct ridge_device h200 = {
     .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
 
 /* 256 x 128, 192 x 128, 128 x 192: bytes as the kernels have them. */
-static const struct gemm_built built[] = {{256, 128, 384 * 128 + 1040, 16512, 0, false},
-                                          {192, 128, 320 * 128 + 784, 49344, 0, false},
-                                          {128, 192, 320 * 128 + 528, 49280, 0, false}};
+static const struct gemm_built built[] = {{256, 128, 384 * 128 + 1040, 16512, 0, 0},
+                                          {192, 128, 320 * 128 + 784, 49344, 0, 0},
+                                          {128, 192, 320 * 128 + 528, 49280, 0, 0}};
 
 static struct gemm_choice choose(int widest, int64_t groups, int64_t rows, int64_t n, int64_t k)
 {

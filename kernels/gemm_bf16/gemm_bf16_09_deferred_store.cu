@@ -50,8 +50,12 @@ template <typename tile> struct slab_store {
 
 #define TILES(X) X(2, 256)
 #define BUILT(w, n)                                                                                                    \
-    {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes,                                    \
-     gemm_slab<gemm_tile<w, n>>::bytes_all},
+    {gemm_tile<w, n>::rows,                                                                                            \
+     gemm_tile<w, n>::columns,                                                                                         \
+     gemm_tile<w, n>::stage_bytes,                                                                                     \
+     gemm_slab<gemm_tile<w, n>>::bytes_all,                                                                            \
+     0,                                                                                                                \
+     GEMM_END_DEFERRED},
 #define TILE(w, n)                                                                                                     \
     {gemm_deferred<gemm_tile<w, n>, slab_store<gemm_tile<w, n>>>, 0, gemm_slab<gemm_tile<w, n>>::columns,              \
      gemm_tile<w, n>::threads},

@@ -46,10 +46,14 @@ template <typename tile> struct direct_store {
     }
 };
 
-#define TILES(X) X(3, 176) X(2, 144)
+#define TILES(X) X(3, 176)
 #define BUILT(w, n)                                                                                                    \
-    {gemm_tile<w, n>::rows, gemm_tile<w, n>::columns, gemm_tile<w, n>::stage_bytes, 0,                                 \
-     direct_store<gemm_tile<w, n>>::group},
+    {gemm_tile<w, n>::rows,                                                                                            \
+     gemm_tile<w, n>::columns,                                                                                         \
+     gemm_tile<w, n>::stage_bytes,                                                                                     \
+     0,                                                                                                                \
+     direct_store<gemm_tile<w, n>>::group,                                                                             \
+     GEMM_END_ORDERED},
 #define TILE(w, n)                                                                                                     \
     {gemm_deferred<gemm_tile<w, n>, direct_store<gemm_tile<w, n>>>, direct_store<gemm_tile<w, n>>::group,              \
      gemm_slab<gemm_tile<w, n>>::columns, gemm_tile<w, n>::threads},

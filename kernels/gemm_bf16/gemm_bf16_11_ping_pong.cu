@@ -12,7 +12,7 @@ struct bf16_format {
     }
 };
 
-#define TILES(X) X(192, 3)
+#define TILES(X) X(192, 3) X(144, 2)
 #define COMPILED(...) gemm_turn_compiled_of<bf16_format, gemm_turn_tile<__VA_ARGS__>>(),
 static const struct gemm_turn_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_turn_table table = {RIDGE_BF16, bf16_format::depth, compiled,

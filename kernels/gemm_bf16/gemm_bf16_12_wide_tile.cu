@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_bf16/gemm_ping_pong_plan.cuh"
 #include "kernels/gemm_bf16/gemm_wide.cuh"
+#include "kernels/ptx/wgmma_n168.cuh"
 
 struct bf16_format {
     static constexpr int depth = 64;
@@ -13,15 +14,17 @@ struct bf16_format {
     }
 };
 
+/* A slice of B is whole groups of 4 rows: 84 of 168 begin in the middle of a swizzle atom, which may be, since the
+ * pattern follows the address in shared memory. */
 template <typename format, typename tile> static constexpr gemm_turn_compiled gemm_wide_compiled_of()
 {
-    return {{tile::rows, tile::columns, tile::stage_bytes, 8 * gemm_turn_box<tile>::slab_bytes, 0, true},
+    return {{tile::rows, tile::columns, tile::stage_bytes, 8 * gemm_turn_box<tile>::slab_bytes, 4, GEMM_END_SETS},
             gemm_wide<format, tile>,
             gemm_turn_box<tile>::rows,
             gemm_turn_box<tile>::columns};
 }
 
-#define TILES(X) X(176)
+#define TILES(X) X(176) X(168)
 #define COMPILED(...) gemm_wide_compiled_of<bf16_format, gemm_wide_tile<__VA_ARGS__>>(),
 static const struct gemm_turn_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_turn_table table = {RIDGE_BF16, bf16_format::depth, compiled,

@@ -16,7 +16,7 @@ struct gemm_built {
     int rows, columns;          /* of D */
     int stage_bytes, fix_bytes; /* shared memory of a stage of 64 elements of k, and beside the stages */
     int group;                  /* slices of B are whole groups of rows; 0: 8, a swizzle atom */
-    bool turns;                 /* two consumers take turns: the end of a tile is under the next one's products */
+    int end;                    /* clocks that the end of a tile costs; 0: its last products drain, and it is stored */
 };
 
 struct gemm_choice {
@@ -29,6 +29,10 @@ struct gemm_choice {
 };
 
 enum { GEMM_MAX_STAGES = 8, GEMM_BARRIER_BYTES = 16 };
+
+/* gemm_built.end of the schedules of gemm_bf16 that defer stores (09), order rows (10), take turns (11) and end a tile
+ * set after set (12): what makes the estimates of all of them agree with times. */
+enum { GEMM_END_DEFERRED = 700, GEMM_END_ORDERED = 1500, GEMM_END_TURNS = 300, GEMM_END_SETS = 2000 };
 
 static inline int64_t gemm_div_up(int64_t a, int64_t b)
 {
@@ -65,8 +69,7 @@ static inline double gemm_fill_bytes(const struct gemm_built *built, const struc
 
 /* Clocks of a launch. A stage takes the tensor cores 4096 FLOP a clock and L2 about 40 bytes a clock and SM, of which
  * multicasts make 48; the larger counts, and a fifth of the smaller, since moving bytes takes power from a chip that
- * has none to spare. A tile adds what its end exposes: the last products drain and the result goes to shared memory. Of
- * consumers that take turns only the last tile does. */
+ * has none to spare. */
 static inline double gemm_estimate(const struct gemm_built *built, const struct gemm_choice *choice, const int64_t *dim,
                                    const struct ridge_device *device)
 {
@@ -77,8 +80,8 @@ static inline double gemm_estimate(const struct gemm_built *built, const struct 
     const double bytes = gemm_fill_bytes(built, choice, dim);
     const double fill = bytes / (choice->cluster_rows * choice->cluster_columns > 1 ? 48 : 40);
     const double stage = multiply > fill ? multiply + fill / 5 : fill + multiply / 5;
-    const double end = 3.0 * built->columns + 200;
-    return (double)waves * (double)gemm_div_up(dim[2], 64) * stage + (built->turns ? 1 : (double)waves) * end + 2000;
+    const double end = built->end > 0 ? built->end : 3.0 * built->columns + 200;
+    return (double)waves * ((double)gemm_div_up(dim[2], 64) * stage + end) + 6000;
 }
 
 /* Bytes from HBM when `band` cluster rows are walked together: the rows of A in a band are read once if they stay in L2

@@ -30,7 +30,7 @@ struct gemm_turn_plan {
 
 template <typename format, typename tile> static constexpr gemm_turn_compiled gemm_turn_compiled_of()
 {
-    return {{tile::rows, tile::columns, tile::stage_bytes, 4 * gemm_turn_box<tile>::slab_bytes, 0, true},
+    return {{tile::rows, tile::columns, tile::stage_bytes, 4 * gemm_turn_box<tile>::slab_bytes, 0, GEMM_END_TURNS},
             gemm_ping_pong<format, tile>,
             gemm_turn_box<tile>::rows,
             gemm_turn_box<tile>::columns};
