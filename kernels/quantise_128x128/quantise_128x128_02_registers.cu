@@ -28,13 +28,15 @@ static __global__ void __launch_bounds__(THREADS)
     const unsigned down = blockIdx.x / across, right = blockIdx.x - down * across;
     const int64_t first = (int64_t)down * 128 + threadIdx.x / 16;
     const int piece = right * 16 + threadIdx.x % 16;
+    const int64_t at = first * pieces + piece, step = (int64_t)STEP * pieces;
+    const int rows = piece < pieces ? (int)min(n - first, (int64_t)128) : 0;
     uint4 v[CHUNKS];
     uint32_t pair = 0;
 #pragma unroll
     for (int i = 0; i < CHUNKS; i++) {
         v[i] = make_uint4(0, 0, 0, 0);
-        if (first + i * STEP < n && piece < pieces)
-            v[i] = ld_global_v4(x + (first + i * STEP) * pieces + piece);
+        if (i * STEP < rows)
+            v[i] = ld_global_v4(x + at + i * step);
     }
 #pragma unroll
     for (int i = 0; i < CHUNKS; i++)
@@ -44,8 +46,8 @@ static __global__ void __launch_bounds__(THREADS)
         scale[blockIdx.x] = by;
 #pragma unroll
     for (int i = 0; i < CHUNKS; i++)
-        if (first + i * STEP < n && piece < pieces)
-            st_global_v2(codes + (first + i * STEP) * pieces + piece, block_scale_codes8(v[i], inverse));
+        if (i * STEP < rows)
+            st_global_v2(codes + at + i * step, block_scale_codes8(v[i], inverse));
 }
 
 static const char *unsupported(const int64_t *dim, const struct ridge_device *device)

@@ -13,13 +13,14 @@ static __global__ void __launch_bounds__(THREADS)
     const unsigned down = blockIdx.x / shape.blocks, block = blockIdx.x - down * shape.blocks;
     const int lane = threadIdx.x % 16, piece = block * 16 + lane, line = threadIdx.x / 16;
     const int64_t first = (int64_t)down * ROWS;
+    const int64_t at = (first + line) * shape.pieces + piece, step = (int64_t)STEP * shape.pieces;
+    const int rows = piece < shape.pieces ? (int)min(shape.m - first, (int64_t)ROWS) - line : 0;
     uint4 v[CHUNKS];
 #pragma unroll
     for (int i = 0; i < CHUNKS; i++) {
-        const int64_t row = first + line + i * STEP;
         v[i] = make_uint4(0, 0, 0, 0);
-        if (row < shape.m && piece < shape.pieces)
-            v[i] = ld_global_v4(x + row * shape.pieces + piece);
+        if (i * STEP < rows)
+            v[i] = ld_global_v4(x + at + i * step);
     }
     float amax = 0; /* of chunk lane % CHUNKS */
 #pragma unroll
@@ -32,10 +33,9 @@ static __global__ void __launch_bounds__(THREADS)
         scales[line + lane * STEP] = first + line + lane * STEP < shape.m ? by : 0;
 #pragma unroll
     for (int i = 0; i < CHUNKS; i++) {
-        const int64_t row = first + line + i * STEP;
         const uint2 chunk = block_scale_codes8(v[i], __shfl_sync(~0u, inverse, i, 16));
-        if (row < shape.m && piece < shape.pieces)
-            st_global_v2(codes + row * shape.pieces + piece, chunk);
+        if (i * STEP < rows)
+            st_global_v2(codes + at + i * step, chunk);
     }
     __syncthreads();
     if (threadIdx.x < ROWS && first + threadIdx.x < shape.pitch)
