@@ -10,8 +10,8 @@
 /* Averages [row][column], FP32: rows 16 bytes apart from a multiple of 128, so that the threads of a warp, which have
  * two rows of eight columns each, store to different banks. */
 constexpr int ends_rows = 16, ends_pitch = mla_d_v * 4 + 16, ends_stage = mla_transposed<ends_rows>::bytes;
-constexpr int ends_bytes = ends_stage + ends_rows * ends_pitch;
-static_assert(ends_bytes <= 232448, "more than the shared memory of a block");
+constexpr int ends_kept = ends_stage + ends_rows * ends_pitch, ends_bytes = ends_kept + mla_meetings_bytes;
+static_assert(ends_bytes <= 232448 && ends_kept % 16 == 0, "more than the shared memory of a block");
 
 using ends_state = apart_state<ends_rows>;
 
@@ -75,6 +75,7 @@ static __device__ __forceinline__ void ends_consume(const mla_tile_arguments &ar
     mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
         ends_state state = {};
         float factor[ends_rows / 4];
+        mla_meeting_keep(base + ends_kept, piece);
 #pragma unroll
         for (int j = 0; j < ends_rows / 4; j++)
             state.max[j] = -INFINITY;
@@ -90,8 +91,11 @@ static __device__ __forceinline__ void ends_consume(const mla_tile_arguments &ar
             mla_transposed_store_lse<ends_rows>(arguments, piece, row0, state.max, state.sum);
         ends_average(state, base + ends_stage, warpgroup, factor);
         ends_store(arguments, piece, row0, base + ends_stage);
+        if (!piece.whole)
+            mla_meet_announce(arguments, base + ends_kept, piece.slot % 2);
     });
-    mla_meet_all(arguments, row0, ends_rows, base);
+    const mla_meet_rows rows = {row0, min(ends_rows, mla_rows_of(arguments.problem) - row0)};
+    mla_meet_kept(arguments, rows, base + ends_kept, base);
 }
 
 /* blockIdx: tile of rows, part. */
@@ -102,8 +106,10 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const uint32_t base = shared_address(dynamic);
     if (threadIdx.x / 32 == 9)
         mla_prefetch_share(arguments.problem, arguments.split.parts);
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         mla_transposed_init<ends_rows>(base, 4, 8);
+        mla_meetings_init(base + ends_kept);
+    }
     __syncthreads();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {

@@ -18,7 +18,7 @@
 #ifndef RIDGE_MLA_DECODE_IN_TURN_CUH
 #define RIDGE_MLA_DECODE_IN_TURN_CUH
 
-#include "kernels/mla_decode/mla_decode_meet.cuh"
+#include "kernels/mla_decode/mla_decode_pieces.cuh"
 #include "kernels/ptx/grid.cuh"
 #include "kernels/ptx/tma_side_by_side.cuh"
 
@@ -294,7 +294,7 @@ static __device__ __forceinline__ void mla_turn_finish(const mla_tile_arguments 
         mla_store_part(arguments.problem, arguments.split, state.out, factor, warpgroup, piece.slot, row0);
 }
 
-template <bool lazy, bool meet>
+template <bool lazy>
 static __device__ __forceinline__ void mla_turn_consume(const mla_tile_arguments &arguments, const mla_shared &shared,
                                                         int warpgroup)
 {
@@ -316,8 +316,6 @@ static __device__ __forceinline__ void mla_turn_consume(const mla_tile_arguments
         mla_turn_finish(arguments, shared, done, (int)q_parity, row0, warpgroup, state);
         q_parity ^= 1;
     });
-    if (meet)
-        mla_meet_all(arguments, row0, mla_tile_rows, shared.keys(0));
 }
 
 /* The last tile of q waits for the probabilities that lie there. */
@@ -352,8 +350,8 @@ static __device__ __forceinline__ void mla_turn_produce(const mla_tile_arguments
         [&](const mla_piece &piece, uint32_t parity) { mla_turn_load_q(arguments, shared, piece, parity); });
 }
 
-/* blockIdx: tile of rows, part. Parts that meet add up partial results themselves. */
-template <bool lazy, bool meet = false>
+/* blockIdx: tile of rows, part. */
+template <bool lazy>
 static __global__ void __launch_bounds__(mla_threads, 1)
     mla_turn_kernel(const __grid_constant__ mla_tile_arguments arguments)
 {
@@ -361,16 +359,13 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const mla_shared shared = {shared_address(memory)};
     if (threadIdx.x == 0)
         mla_init_barriers(shared);
-    if (meet && threadIdx.x / 32 == 9)
-        mla_prefetch_share(arguments.problem, arguments.split.parts);
     if (threadIdx.x == 256) {
         tma_prefetch_map(&arguments.kv_wide);
         tma_prefetch_map(&arguments.q);
         tma_prefetch_map(&arguments.kv);
     }
     __syncthreads();
-    if (!meet)
-        grid_launch_dependents();
+    grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {
         registers_give<mla_producer_registers>();
@@ -378,7 +373,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
         mla_turn_produce(arguments, shared, warp / 2, warp % 2);
     } else {
         registers_take<mla_consumer_registers>();
-        mla_turn_consume<lazy, meet>(arguments, shared, warpgroup);
+        mla_turn_consume<lazy>(arguments, shared, warpgroup);
     }
 }
 

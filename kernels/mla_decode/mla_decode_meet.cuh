@@ -4,45 +4,88 @@
  * for nothing in an even batch. The parts of a cut request meet at a counter in memory of the state. It is 0 between
  * launches: arrivals count it to `parts`, departures on to 2 parts, which wraps to 0. CTAs that wait for each other
  * have to be resident, all of them, which a cooperative launch promises. Each part then adds up an equal share of the
- * columns of all rows, in an order that depends on the parts alone.
+ * elements of all parts, in an order that depends on the parts alone: all that a thread adds is on its way before the
+ * first of it is used, and the thread weighs it by itself, so that behind the counter there are one trip to L2 and one
+ * exchange.
  */
 #ifndef RIDGE_MLA_DECODE_MEET_CUH
 #define RIDGE_MLA_DECODE_MEET_CUH
 
 #include "kernels/mla_decode/mla_decode_pieces.cuh"
-#include "kernels/ptx/grid.cuh"
+#include "kernels/ptx/signal.cuh"
 
 constexpr int mla_meet_threads = 256, mla_meet_barrier = 6;
+constexpr int mla_meet_bytes = 32 * mla_meet_threads; /* of shared memory, for the exchange */
 
-/* A request that was cut: which parts have blocks of it, and which of them this one is. */
+/* A request that was cut: which parts have blocks of it, and which of them this one is; no parts: none. */
 struct mla_meeting {
     int request, first, parts, mine;
     unsigned *counter;
 };
 
+static __device__ __forceinline__ mla_meeting mla_meeting_of(const mla_tile_arguments &arguments, int request,
+                                                             int first, int parts)
+{
+    return {request, first, parts, (int)blockIdx.y - first,
+            arguments.split.meeting + first * gridDim.x + blockIdx.x};
+}
+
 static __device__ __forceinline__ mla_meeting mla_meeting_of(const mla_tile_arguments &arguments,
                                                              const mla_piece &piece)
 {
     const mla_parts &parts = piece.parts;
-    return {piece.request, parts.first, parts.last - parts.first + 1, (int)blockIdx.y - parts.first,
-            arguments.split.meeting + parts.first * gridDim.x + blockIdx.x};
+    return mla_meeting_of(arguments, piece.request, parts.first, parts.last - parts.first + 1);
 }
 
 /* One thread, which comes behind a barrier of those whose stores it announces. */
 static __device__ __forceinline__ void mla_meet_count(const mla_meeting &meeting)
 {
-    __threadfence();
-    atomicInc(meeting.counter, 2 * meeting.parts - 1);
+    signal_count(meeting.counter, 2 * meeting.parts - 1);
 }
 
 static __device__ __forceinline__ void mla_meet_wait(const mla_meeting &meeting)
 {
     if (threadIdx.x == 0) {
-        while (*(volatile unsigned *)meeting.counter < (unsigned)meeting.parts)
+        while (signal_counted(meeting.counter) < (unsigned)meeting.parts)
             ;
-        mla_meet_count(meeting);
+        signal_count_relaxed(meeting.counter, 2 * meeting.parts - 1);
     }
     named_sync(mla_meet_barrier, mla_meet_threads);
+}
+
+/* A part's meetings until its end, in shared memory: for the request that it continues and for the one that it begins,
+ * 16 bytes each. */
+constexpr int mla_meetings_bytes = 32;
+
+static __device__ __forceinline__ void mla_meetings_init(uint32_t kept)
+{
+    for (int i = 0; i < 2; i++)
+        st_shared_v4(kept + i * 16, make_uint4(0, 0, 0, 0));
+}
+
+/* Before the piece, whose registers may all be in use later. */
+static __device__ __forceinline__ void mla_meeting_keep(uint32_t kept, const mla_piece &piece)
+{
+    const mla_parts &parts = piece.parts;
+    if (threadIdx.x > 0 || piece.whole)
+        return;
+    st_shared_v4(kept + piece.slot % 2 * 16,
+                 make_uint4((unsigned)piece.request, (unsigned)parts.first, (unsigned)(parts.last - parts.first + 1), 0));
+}
+
+static __device__ __forceinline__ mla_meeting mla_meeting_kept(const mla_tile_arguments &arguments, uint32_t kept,
+                                                               int i)
+{
+    const uint4 word = ld_shared_volatile_v4(kept + i * 16);
+    return mla_meeting_of(arguments, (int)word.x, (int)word.y, (int)word.z);
+}
+
+/* By all consumers when the piece is stored that meeting `i` was kept of. */
+static __device__ __forceinline__ void mla_meet_announce(const mla_tile_arguments &arguments, uint32_t kept, int i)
+{
+    named_sync(mla_meet_barrier, mla_meet_threads);
+    if (threadIdx.x == 0)
+        mla_meet_count(mla_meeting_kept(arguments, kept, i));
 }
 
 /* By one warp, before its lengths are there: the lengths, and the page of the part's first block if every request has
@@ -60,89 +103,107 @@ static __device__ __forceinline__ void mla_prefetch_share(const mla_problem &pro
                            block * mla_block_keys / problem.page_size);
 }
 
-/* Four columns each: elements [first, first + count) of the tile's rows are this part's, `across` side by side, and of
- * each `sharers` threads add every sharers-th part. Shared memory: the parts' elements, a weight for each part and row,
- * four sums a thread; a tile of 64 rows needs 140 KB, one of 16 rows 40. */
-struct mla_meet_share {
-    int first, count, across, sharers, row0, rows; /* of the rows that these elements lie in */
-    uint32_t values, weights, sums;
-};
-
+/* Partial results in the order of the result. A layout says where elements of 16 bytes are, each two columns of each of
+ * two rows of the tile, and how many of them a thread has under way. */
 constexpr int mla_row_elements = mla_d_v / 4;
 
-static __device__ __forceinline__ mla_meet_share mla_meet_share_of(const mla_meeting &meeting, int rows,
-                                                                   uint32_t shared)
-{
-    const int elements = rows * mla_row_elements, first = elements * meeting.mine / meeting.parts;
-    const int count = elements * (meeting.mine + 1) / meeting.parts - first, row0 = first / mla_row_elements;
-    mla_meet_share share = {first, count, mla_meet_threads, 1, row0, (first + count - 1) / mla_row_elements - row0 + 1};
-    while (2 * share.sharers <= meeting.parts && count <= share.across / 2) {
-        share.across /= 2;
-        share.sharers *= 2;
+struct mla_meet_rows {
+    static constexpr int batch = 9;
+    int row0, rows; /* of the tile, and its number */
+
+    __device__ int elements() const
+    {
+        return rows * mla_row_elements;
     }
-    share.values = shared;
-    share.weights = shared + meeting.parts * count * 16;
-    share.sums = share.weights + (meeting.parts * share.rows * 4 + 15) / 16 * 16;
-    return share;
+    __device__ int64_t begin(const mla_tile_arguments &arguments, int slot) const
+    {
+        return ((int64_t)slot * mla_rows_of(arguments.problem) + row0) * mla_row_elements;
+    }
+    __device__ int row(int element, int) const
+    {
+        return element / mla_row_elements;
+    }
+    __device__ int column(int element, int half) const
+    {
+        return element % mla_row_elements * 4 + half * 2;
+    }
+};
+
+/* Sums of an element over some parts, under the maxima of its rows' log-sums. */
+struct mla_meet_sums {
+    float4 value;
+    float2 max, sum;
+};
+
+static __device__ __forceinline__ float mla_meet_weight(float lse, float max)
+{
+    return ex2(lse - (max == -INFINITY ? 0 : max));
 }
 
-/* All parts' elements and log-sums, under way together. */
-static __device__ __forceinline__ void mla_meet_fetch(const mla_tile_arguments &arguments, const mla_meeting &meeting,
-                                                      const mla_meet_share &share, int row0)
+static __device__ __forceinline__ void mla_meet_add(mla_meet_sums &to, const mla_meet_sums &from)
 {
-    const mla_split &split = arguments.split;
-    const int64_t rows = mla_rows_of(arguments.problem);
-    const int parts = mla_meet_threads / share.count, elements = mla_meet_threads % share.count;
-    int part = threadIdx.x / share.count, element = threadIdx.x % share.count;
-#pragma unroll 1
-    while (part < meeting.parts) {
-        const int64_t slot = mla_slot(meeting.first + part, meeting.first);
-        cp_async_16(share.values + (part * share.count + element) * 16,
-                    split.part_out + (slot * rows + row0) * mla_d_v + (share.first + element) * 4);
-        const bool wrap = element + elements >= share.count;
-        element += elements - (wrap ? share.count : 0);
-        part += parts + wrap;
-    }
-    cp_async_commit();
-#pragma unroll 1
-    for (int i = threadIdx.x; i < share.rows * meeting.parts; i += mla_meet_threads) {
-        const int64_t slot = mla_slot(meeting.first + i % meeting.parts, meeting.first);
-        st_shared_f32(share.weights + i * 4,
-                      __ldcg(split.part_lse + slot * rows + row0 + share.row0 + i / meeting.parts));
-    }
-    cp_async_wait<0>();
-    named_sync(mla_meet_barrier, mla_meet_threads);
+    const float2 weight = {mla_meet_weight(from.max.x, to.max.x), mla_meet_weight(from.max.y, to.max.y)};
+    to.value = {fmaf(from.value.x, weight.x, to.value.x), fmaf(from.value.y, weight.x, to.value.y),
+                fmaf(from.value.z, weight.y, to.value.z), fmaf(from.value.w, weight.y, to.value.w)};
+    to.sum = {fmaf(from.sum.x, weight.x, to.sum.x), fmaf(from.sum.y, weight.y, to.sum.y)};
 }
 
-/* A warp a row: log-sums become what each part's average is worth in the whole. */
-static __device__ __forceinline__ void mla_meet_weigh(const mla_tile_arguments &arguments, const mla_meeting &meeting,
-                                                      const mla_meet_share &share, int row0)
+template <int count>
+static __device__ __forceinline__ void mla_meet_add(mla_meet_sums &sums, const mla_meet_sums (&more)[count])
 {
-    const int lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (int row = threadIdx.x / 32; row < share.rows; row += mla_meet_threads / 32) {
-        const uint32_t weights = share.weights + row * meeting.parts * 4;
-        float max = -INFINITY, sum = 0;
-#pragma unroll 1
-        for (int part = lane; part < meeting.parts; part += 32)
-            max = fmaxf(max, ld_shared_f32(weights + part * 4));
-        for (int apart = 16; apart > 0; apart /= 2)
-            max = fmaxf(max, __shfl_xor_sync(~0u, max, apart));
-        const float base = max == -INFINITY ? 0 : max;
-#pragma unroll 1
-        for (int part = lane; part < meeting.parts; part += 32)
-            sum += ex2(ld_shared_f32(weights + part * 4) - base);
-        for (int apart = 16; apart > 0; apart /= 2)
-            sum += __shfl_xor_sync(~0u, sum, apart);
+    mla_meet_sums total = {{0, 0, 0, 0}, sums.max, {0, 0}};
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        total.max = {fmaxf(total.max.x, more[i].max.x), fmaxf(total.max.y, more[i].max.y)};
+    mla_meet_add(total, sums);
+#pragma unroll
+    for (int i = 0; i < count; i++)
+        mla_meet_add(total, more[i]);
+    sums = total;
+}
+
+/* Parts part, part + step, ...: as many as a batch has. What is behind the last part counts for nothing, and rows behind
+ * the last get what that gets. */
+template <typename layout>
+static __device__ __forceinline__ void mla_meet_load(const mla_tile_arguments &arguments, const layout &of,
+                                                     const mla_meeting &meeting, int element, int part, int step,
+                                                     mla_meet_sums &sums)
+{
+    const int rows = mla_rows_of(arguments.problem);
+    const int upper = min(of.row0 + of.row(element, 0), rows - 1), lower = min(of.row0 + of.row(element, 1), rows - 1);
+    mla_meet_sums more[layout::batch];
+#pragma unroll
+    for (int i = 0; i < layout::batch; i++) {
+        const int slot = mla_slot(meeting.first + min(part + i * step, meeting.parts - 1), meeting.first);
+        const float *lse = arguments.split.part_lse + (int64_t)slot * rows;
+        more[i].value = __ldcg((const float4 *)arguments.split.part_out + of.begin(arguments, slot) + element);
+        more[i].max.x = __ldcg(lse + upper);
+        more[i].max.y = lower == upper ? more[i].max.x : __ldcg(lse + lower);
+        more[i].sum = {1, 1};
+        if (part + i * step >= meeting.parts)
+            more[i].max = {-INFINITY, -INFINITY};
+    }
+    mla_meet_add(sums, more);
+}
+
+template <typename layout>
+static __device__ __forceinline__ void mla_meet_store(const mla_problem &problem, const layout &of, int request,
+                                                      int element, const mla_meet_sums &sums)
+{
+    const int rows = mla_rows_of(problem);
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+        const int row = of.row0 + of.row(element, half), column = of.column(element, half);
+        const float sum = half ? sums.sum.y : sums.sum.x, max = half ? sums.max.y : sums.max.x;
         const float inverse = sum == 0 ? 0 : 1 / sum;
-#pragma unroll 1
-        for (int part = lane; part < meeting.parts; part += 32)
-            st_shared_f32(weights + part * 4, ex2(ld_shared_f32(weights + part * 4) - base) * inverse);
-        if (lane == 0 && (share.row0 + row) * mla_row_elements >= share.first)
-            arguments.problem.lse[mla_lse_at(arguments.problem, meeting.request, row0 + share.row0 + row)] =
-                sum == 0 ? INFINITY : (max + log2f(sum)) * mla_ln2;
+        if (row >= rows)
+            continue;
+        *(uint32_t *)(problem.out + ((int64_t)request * rows + row) * mla_d_v + column) =
+            half ? mla_pack(sums.value.z * inverse, sums.value.w * inverse)
+                 : mla_pack(sums.value.x * inverse, sums.value.y * inverse);
+        if (column == 0)
+            problem.lse[mla_lse_at(problem, request, row)] = sum == 0 ? INFINITY : (max + log2f(sum)) * mla_ln2;
     }
-    named_sync(mla_meet_barrier, mla_meet_threads);
 }
 
 static __device__ __forceinline__ float4 mla_shared_four(uint32_t at)
@@ -151,75 +212,71 @@ static __device__ __forceinline__ float4 mla_shared_four(uint32_t at)
     return {__uint_as_float(word.x), __uint_as_float(word.y), __uint_as_float(word.z), __uint_as_float(word.w)};
 }
 
-static __device__ __forceinline__ void mla_add_four(float4 &total, float4 value, float weight)
+/* sums of the first `across` threads become those of all threads whose number is the same modulo `across`. */
+static __device__ __forceinline__ void mla_meet_exchange(mla_meet_sums &sums, int across, uint32_t shared)
 {
-    total = {fmaf(value.x, weight, total.x), fmaf(value.y, weight, total.y), fmaf(value.z, weight, total.z),
-             fmaf(value.w, weight, total.w)};
-}
-
-static __device__ __forceinline__ void mla_meet_store(const mla_problem &problem, const mla_meeting &meeting, int row0,
-                                                      int element, float4 value)
-{
-    mla_store_four(problem, meeting.request, row0 + element / mla_row_elements, element % mla_row_elements * 4, value);
-}
-
-static __device__ __forceinline__ void mla_meet_add(const mla_tile_arguments &arguments, const mla_meeting &meeting,
-                                                    const mla_meet_share &share, int row0)
-{
-    const int sharer = threadIdx.x / share.across;
-    float4 total = {};
-#pragma unroll 1
-    for (int element = threadIdx.x % share.across; element < share.count; element += share.across) {
-        const uint32_t weights =
-            share.weights + ((share.first + element) / mla_row_elements - share.row0) * meeting.parts * 4;
-        total = {};
-#pragma unroll 4
-        for (int part = sharer; part < meeting.parts; part += share.sharers)
-            mla_add_four(total, mla_shared_four(share.values + (part * share.count + element) * 16),
-                         ld_shared_f32(weights + part * 4));
-        if (share.sharers == 1)
-            mla_meet_store(arguments.problem, meeting, row0, share.first + element, total);
-    }
-    if (share.sharers == 1)
-        return;
-    st_shared_v4(share.sums + threadIdx.x * 16, make_uint4(__float_as_uint(total.x), __float_as_uint(total.y),
-                                                           __float_as_uint(total.z), __float_as_uint(total.w)));
+    constexpr int batch = 8, rest = mla_meet_threads * 16;
+    const uint32_t mine = shared + threadIdx.x * 16;
+    st_shared_v4(mine, make_uint4(__float_as_uint(sums.value.x), __float_as_uint(sums.value.y),
+                                  __float_as_uint(sums.value.z), __float_as_uint(sums.value.w)));
+    st_shared_v4(mine + rest, make_uint4(__float_as_uint(sums.max.x), __float_as_uint(sums.max.y),
+                                         __float_as_uint(sums.sum.x), __float_as_uint(sums.sum.y)));
     named_sync(mla_meet_barrier, mla_meet_threads);
-    if ((int)threadIdx.x >= share.count)
-        return;
+    if ((int)threadIdx.x < across)
 #pragma unroll 1
-    for (int other = 1; other < share.sharers; other++)
-        mla_add_four(total, mla_shared_four(share.sums + (threadIdx.x + other * share.across) * 16), 1);
-    mla_meet_store(arguments.problem, meeting, row0, share.first + threadIdx.x, total);
+        for (int other = threadIdx.x + across; other < mla_meet_threads; other += batch * across) {
+            mla_meet_sums more[batch];
+#pragma unroll
+            for (int i = 0; i < batch; i++) {
+                const bool there = other + i * across < mla_meet_threads;
+                const uint32_t at = there ? shared + (other + i * across) * 16 : mine;
+                const float4 word = mla_shared_four(at + rest);
+                more[i] = {mla_shared_four(at), {word.x, word.y}, {word.z, word.w}};
+                if (!there)
+                    more[i].max = {-INFINITY, -INFINITY};
+            }
+            mla_meet_add(sums, more);
+        }
+    named_sync(mla_meet_barrier, mla_meet_threads);
 }
 
-/* This part's share of the request: rows row0 .. of at most tile_rows. */
-static __device__ __forceinline__ void mla_meet_combine(const mla_tile_arguments &arguments, const mla_meeting &meeting,
-                                                        int row0, int tile_rows, uint32_t shared)
+/* This part's share of a request, when all parts have counted. */
+template <typename layout>
+static __device__ __forceinline__ void mla_meet(const mla_tile_arguments &arguments, const layout &of,
+                                                const mla_meeting &meeting, uint32_t shared)
 {
-    const mla_meet_share share =
-        mla_meet_share_of(meeting, min(tile_rows, mla_rows_of(arguments.problem) - row0), shared);
+    const int first = of.elements() * meeting.mine / meeting.parts;
+    const int count = of.elements() * (meeting.mine + 1) / meeting.parts - first;
+    int across = mla_meet_threads; /* elements side by side, each shared by the other threads */
+    while (2 * mla_meet_threads / across <= meeting.parts && count <= across / 2)
+        across /= 2;
+    const int sharers = mla_meet_threads / across;
     mla_meet_wait(meeting);
-    if (share.count == 0)
-        return;
-    mla_meet_fetch(arguments, meeting, share, row0);
-    mla_meet_weigh(arguments, meeting, share, row0);
-    mla_meet_add(arguments, meeting, share, row0);
+#pragma unroll 1
+    for (int begin = 0; begin < count; begin += across) {
+        const int element = begin + (int)threadIdx.x % across;
+        mla_meet_sums sums = {{0, 0, 0, 0}, {-INFINITY, -INFINITY}, {0, 0}};
+#pragma unroll 1
+        for (int part = threadIdx.x / across; part < meeting.parts; part += sharers * layout::batch)
+            mla_meet_load(arguments, of, meeting, first + min(element, count - 1), part, sharers, sums);
+        if (sharers > 1)
+            mla_meet_exchange(sums, across, shared);
+        if ((int)threadIdx.x < across && element < count)
+            mla_meet_store(arguments.problem, of, meeting.request, first + element, sums);
+    }
 }
 
-/* When all pieces of the part are done and stored: the first and the last may have been cut. */
-static __device__ __forceinline__ void mla_meet_all(const mla_tile_arguments &arguments, int row0, int tile_rows,
-                                                    uint32_t shared)
+/* When all pieces of the part are done, for those that were kept and announced. */
+template <typename layout>
+static __device__ __forceinline__ void mla_meet_kept(const mla_tile_arguments &arguments, const layout &of,
+                                                     uint32_t kept, uint32_t shared)
 {
-    named_sync(mla_meet_barrier, mla_meet_threads);
-    mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
-        if (!piece.whole && threadIdx.x == 0)
-            mla_meet_count(mla_meeting_of(arguments, piece));
-    });
-    mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
-        if (!piece.whole)
-            mla_meet_combine(arguments, mla_meeting_of(arguments, piece), row0, tile_rows, shared);
-    });
+#pragma unroll 1
+    for (int i = 0; i < 2; i++) {
+        const mla_meeting meeting = mla_meeting_kept(arguments, kept, i);
+        if (meeting.parts > 0)
+            mla_meet(arguments, of, meeting, shared);
+    }
 }
 
 #endif
