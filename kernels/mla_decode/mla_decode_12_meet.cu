@@ -12,14 +12,14 @@
 constexpr int meet_kept = (mla_shared_bytes + 15) / 16 * 16, meet_bytes = meet_kept + mla_meetings_bytes;
 static_assert(meet_bytes <= 232448, "more than the shared memory of a block");
 
-/* Element 1024 w + 32 i + l: accumulators 4 i to 4 i + 3 of lane l of warp w. */
+/* Element 32 (32 (2 w + g) + i) + l: accumulators 4 i to 4 i + 3 of lane l of warp w of warpgroup g. */
 struct meet_layout {
     static constexpr int batch = 17, of_warp = mla_half / 8 * 32, of_tile = 8 * of_warp;
-    int row0;
+    int row0, rows;
 
     __device__ int elements() const
     {
-        return of_tile;
+        return min((rows + 15) / 16, 4) * 2 * of_warp;
     }
     __device__ int64_t begin(const mla_tile_arguments &, int slot) const
     {
@@ -27,11 +27,11 @@ struct meet_layout {
     }
     __device__ int row(int element, int half) const
     {
-        return element / of_warp % 4 * 16 + element % 32 / 4 + half * 8;
+        return element / (2 * of_warp) * 16 + element % 32 / 4 + half * 8;
     }
     __device__ int column(int element, int) const
     {
-        return element / of_warp / 4 * mla_half + element % of_warp / 32 * 8 + element % 4 * 2;
+        return element / of_warp % 2 * mla_half + element % of_warp / 32 * 8 + element % 4 * 2;
     }
 };
 
@@ -44,8 +44,8 @@ static __device__ __forceinline__ int meet_warpgroup()
 static __device__ __forceinline__ void meet_store(const mla_tile_arguments &arguments, int64_t begin,
                                                        const float (&out)[mla_half / 2], const float (&factor)[2])
 {
-    float4 *to = (float4 *)arguments.split.part_out + begin + threadIdx.x / 32 * meet_layout::of_warp +
-                 threadIdx.x % 32;
+    const int warp = threadIdx.x / 32 % 4 * 2 + threadIdx.x / 128;
+    float4 *to = (float4 *)arguments.split.part_out + begin + warp * meet_layout::of_warp + threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < mla_half / 2; i += 4)
         __stcg(to + i * 8, make_float4(out[i] * factor[0], out[i + 1] * factor[0], out[i + 2] * factor[1],
@@ -54,14 +54,15 @@ static __device__ __forceinline__ void meet_store(const mla_tile_arguments &argu
 
 static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &arguments, const mla_shared &shared)
 {
-    const meet_layout tile = {(int)blockIdx.x * mla_tile_rows};
+    const int row0 = blockIdx.x * mla_tile_rows;
+    const meet_layout tile = {row0, mla_rows_of(arguments.problem) - row0};
     const uint32_t kept = shared.base + meet_kept;
     uint32_t q_parity = 0, parity = 0;
     mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
         mla_turn_state state;
         float factor[2];
         mla_meeting_keep(kept, piece);
-        mla_begin_rows(arguments.problem, piece, tile.row0, state.out, state.rows);
+        mla_begin_rows(arguments.problem, piece, row0, state.out, state.rows);
         mbarrier_wait(shared.q_full(), q_parity);
         mla_keep_last_q(shared, state.q);
         if (meet_warpgroup() == 0)
@@ -73,9 +74,9 @@ static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &ar
         done.whole = piece.first == 0 && piece.last == mla_blocks(piece.length);
         done.slot = 2 * (int)blockIdx.y + (piece.first == 0);
         const int warpgroup = meet_warpgroup();
-        mla_total(arguments, shared, done, (int)q_parity, tile.row0, warpgroup, state.rows, factor);
+        mla_total(arguments, shared, done, (int)q_parity, row0, warpgroup, state.rows, factor);
         if (done.whole)
-            mla_store_direct(arguments.problem, state.out, factor, warpgroup, piece.request, tile.row0);
+            mla_store_direct(arguments.problem, state.out, factor, warpgroup, piece.request, row0);
         else {
             meet_store(arguments, tile.begin(arguments, done.slot), state.out, factor);
             mla_meet_announce(arguments, kept, done.slot % 2);

@@ -15,7 +15,7 @@
 #include "kernels/ptx/signal.cuh"
 
 constexpr int mla_meet_threads = 256, mla_meet_barrier = 6;
-constexpr int mla_meet_bytes = 32 * mla_meet_threads; /* of shared memory, for the exchange */
+constexpr int mla_meet_few = 5; /* parts of a request that is cut rarely */
 
 /* A request that was cut: which parts have blocks of it, and which of them this one is; no parts: none. */
 struct mla_meeting {
@@ -45,7 +45,7 @@ static __device__ __forceinline__ void mla_meet_count(const mla_meeting &meeting
 
 static __device__ __forceinline__ void mla_meet_wait(const mla_meeting &meeting)
 {
-    if (threadIdx.x == 0) {
+    if (thread_again() == 0) {
         while (signal_counted(meeting.counter) < (unsigned)meeting.parts)
             ;
         signal_count_relaxed(meeting.counter, 2 * meeting.parts - 1);
@@ -84,7 +84,7 @@ static __device__ __forceinline__ mla_meeting mla_meeting_kept(const mla_tile_ar
 static __device__ __forceinline__ void mla_meet_announce(const mla_tile_arguments &arguments, uint32_t kept, int i)
 {
     named_sync(mla_meet_barrier, mla_meet_threads);
-    if (threadIdx.x == 0)
+    if (thread_again() == 0)
         mla_meet_count(mla_meeting_kept(arguments, kept, i));
 }
 
@@ -162,18 +162,18 @@ static __device__ __forceinline__ void mla_meet_add(mla_meet_sums &sums, const m
     sums = total;
 }
 
-/* Parts part, part + step, ...: as many as a batch has. What is behind the last part counts for nothing, and rows behind
- * the last get what that gets. */
-template <typename layout>
+/* Parts part, part + step, ...: `batch` of them. What is behind the last part counts for nothing, and rows behind the
+ * last get what that gets. */
+template <int batch, typename layout>
 static __device__ __forceinline__ void mla_meet_load(const mla_tile_arguments &arguments, const layout &of,
                                                      const mla_meeting &meeting, int element, int part, int step,
                                                      mla_meet_sums &sums)
 {
     const int rows = mla_rows_of(arguments.problem);
     const int upper = min(of.row0 + of.row(element, 0), rows - 1), lower = min(of.row0 + of.row(element, 1), rows - 1);
-    mla_meet_sums more[layout::batch];
+    mla_meet_sums more[batch];
 #pragma unroll
-    for (int i = 0; i < layout::batch; i++) {
+    for (int i = 0; i < batch; i++) {
         const int slot = mla_slot(meeting.first + min(part + i * step, meeting.parts - 1), meeting.first);
         const float *lse = arguments.split.part_lse + (int64_t)slot * rows;
         more[i].value = __ldcg((const float4 *)arguments.split.part_out + of.begin(arguments, slot) + element);
@@ -240,29 +240,51 @@ static __device__ __forceinline__ void mla_meet_exchange(mla_meet_sums &sums, in
     named_sync(mla_meet_barrier, mla_meet_threads);
 }
 
-/* This part's share of a request, when all parts have counted. */
+/* Elements [first, first + count), one of `across` a thread, whose parts `sharers` threads share. */
+struct mla_meet_share {
+    int first, count, across, sharers;
+};
+
+template <typename layout>
+static __device__ __forceinline__ mla_meet_share mla_meet_share_of(const layout &of, const mla_meeting &meeting)
+{
+    const int first = of.elements() * meeting.mine / meeting.parts;
+    const int count = of.elements() * (meeting.mine + 1) / meeting.parts - first;
+    int across = mla_meet_threads;
+    while (2 * mla_meet_threads / across <= meeting.parts && count <= across / 2)
+        across /= 2;
+    return {first, count, across, mla_meet_threads / across};
+}
+
+/* This part's share of a request, when all parts have counted. Shared memory: 32 bytes a thread. */
 template <typename layout>
 static __device__ __forceinline__ void mla_meet(const mla_tile_arguments &arguments, const layout &of,
                                                 const mla_meeting &meeting, uint32_t shared)
 {
-    const int first = of.elements() * meeting.mine / meeting.parts;
-    const int count = of.elements() * (meeting.mine + 1) / meeting.parts - first;
-    int across = mla_meet_threads; /* elements side by side, each shared by the other threads */
-    while (2 * mla_meet_threads / across <= meeting.parts && count <= across / 2)
-        across /= 2;
-    const int sharers = mla_meet_threads / across;
+    const int thread = (int)thread_again();
+    constexpr mla_meet_sums none = {{0, 0, 0, 0}, {-INFINITY, -INFINITY}, {0, 0}};
+    const mla_meet_share share = mla_meet_share_of(of, meeting);
     mla_meet_wait(meeting);
+    if (meeting.parts <= mla_meet_few && share.sharers == 1) {
+#pragma unroll 2 /* elements under way together */
+        for (int i = thread; i < share.count; i += mla_meet_threads) {
+            mla_meet_sums sums = none;
+            mla_meet_load<mla_meet_few>(arguments, of, meeting, share.first + i, 0, 1, sums);
+            mla_meet_store(arguments.problem, of, meeting.request, share.first + i, sums);
+        }
+        return;
+    }
 #pragma unroll 1
-    for (int begin = 0; begin < count; begin += across) {
-        const int element = begin + (int)threadIdx.x % across;
-        mla_meet_sums sums = {{0, 0, 0, 0}, {-INFINITY, -INFINITY}, {0, 0}};
+    for (int begin = 0; begin < share.count; begin += share.across) {
+        const int i = begin + thread % share.across, element = share.first + min(i, share.count - 1);
+        mla_meet_sums sums = none;
 #pragma unroll 1
-        for (int part = threadIdx.x / across; part < meeting.parts; part += sharers * layout::batch)
-            mla_meet_load(arguments, of, meeting, first + min(element, count - 1), part, sharers, sums);
-        if (sharers > 1)
-            mla_meet_exchange(sums, across, shared);
-        if ((int)threadIdx.x < across && element < count)
-            mla_meet_store(arguments.problem, of, meeting.request, first + element, sums);
+        for (int part = thread / share.across; part < meeting.parts; part += share.sharers * layout::batch)
+            mla_meet_load<layout::batch>(arguments, of, meeting, element, part, share.sharers, sums);
+        if (share.sharers > 1)
+            mla_meet_exchange(sums, share.across, shared);
+        if (thread < share.across && i < share.count)
+            mla_meet_store(arguments.problem, of, meeting.request, element, sums);
     }
 }
 
