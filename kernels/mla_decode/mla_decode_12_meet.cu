@@ -2,8 +2,8 @@
 /*
  * 11 without a second kernel: parts meet (mla_decode_meet.cuh). Partial results are stored as wgmma leaves them: four
  * accumulators of a thread, of rows r and r + 8 of its warp, are one element of 16 bytes, and follow those of the lane
- * before, so that whole lines are stored and nothing is exchanged for it. All four producing warps send a part of q: one
- * would take longer for nine copies than their bytes do.
+ * before, so that whole lines are stored and nothing is exchanged for it. All four producing warps send a part of q:
+ * one would take longer for nine copies than their bytes do.
  */
 #include "kernels/mla_decode/mla_decode_in_turn.cuh"
 #include "kernels/mla_decode/mla_decode_meet.cuh"
@@ -42,14 +42,14 @@ static __device__ __forceinline__ int meet_warpgroup()
 }
 
 static __device__ __forceinline__ void meet_store(const mla_tile_arguments &arguments, int64_t begin,
-                                                       const float (&out)[mla_half / 2], const float (&factor)[2])
+                                                  const float (&out)[mla_half / 2], const float (&factor)[2])
 {
     const int warp = threadIdx.x / 32 % 4 * 2 + threadIdx.x / 128;
     float4 *to = (float4 *)arguments.split.part_out + begin + warp * meet_layout::of_warp + threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < mla_half / 2; i += 4)
-        __stcg(to + i * 8, make_float4(out[i] * factor[0], out[i + 1] * factor[0], out[i + 2] * factor[1],
-                                       out[i + 3] * factor[1]));
+        __stcg(to + i * 8,
+               make_float4(out[i] * factor[0], out[i + 1] * factor[0], out[i + 2] * factor[1], out[i + 3] * factor[1]));
 }
 
 static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &arguments, const mla_shared &shared)
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &ar
 
 /* A fourth of q; its last tile waits for the probabilities that lie there. */
 static __device__ __forceinline__ void meet_load_q(const mla_tile_arguments &arguments, const mla_shared &shared,
-                                                        int request, int warp, uint32_t parity)
+                                                   int request, int warp, uint32_t parity)
 {
     if (threadIdx.x % 32 == 0) {
         const int row = request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows;
@@ -107,7 +107,7 @@ static __device__ __forceinline__ void meet_load_q(const mla_tile_arguments &arg
 
 /* One of four warps: its fourth of q, and half of every other block, that which is needed first with the last tile. */
 static __device__ __forceinline__ void meet_produce(const mla_tile_arguments &arguments, const mla_shared &shared,
-                                                         int warp)
+                                                    int warp)
 {
     const mla_problem &problem = arguments.problem;
     const int block = warp / 2, half = warp % 2;
@@ -189,7 +189,8 @@ static void issued(const int64_t *dim, const struct ridge_device *device, struct
 extern "C" const struct ridge_variant ridge_variant_mla_decode_12_meet = {
     .idea = "11 where the CTAs that made a cut request's partial results meet and add them up",
     .source = "",
-    .changes = "no second kernel: each part adds up a share when all have counted; partial results in the order of accumulators",
+    .changes = "no second kernel: each part adds up a share when all have counted; partial results in the order of "
+               "accumulators",
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = mla_tile_unsupported,

@@ -26,8 +26,7 @@ struct mla_meeting {
 static __device__ __forceinline__ mla_meeting mla_meeting_of(const mla_tile_arguments &arguments, int request,
                                                              int first, int parts)
 {
-    return {request, first, parts, (int)blockIdx.y - first,
-            arguments.split.meeting + first * gridDim.x + blockIdx.x};
+    return {request, first, parts, (int)blockIdx.y - first, arguments.split.meeting + first * gridDim.x + blockIdx.x};
 }
 
 static __device__ __forceinline__ mla_meeting mla_meeting_of(const mla_tile_arguments &arguments,
@@ -69,8 +68,8 @@ static __device__ __forceinline__ void mla_meeting_keep(uint32_t kept, const mla
     const mla_parts &parts = piece.parts;
     if (threadIdx.x > 0 || piece.whole)
         return;
-    st_shared_v4(kept + piece.slot % 2 * 16,
-                 make_uint4((unsigned)piece.request, (unsigned)parts.first, (unsigned)(parts.last - parts.first + 1), 0));
+    st_shared_v4(kept + piece.slot % 2 * 16, make_uint4((unsigned)piece.request, (unsigned)parts.first,
+                                                        (unsigned)(parts.last - parts.first + 1), 0));
 }
 
 static __device__ __forceinline__ mla_meeting mla_meeting_kept(const mla_tile_arguments &arguments, uint32_t kept,
