@@ -64,7 +64,7 @@ static void set_scale(struct family_case *c, int tile, float scale)
 static void indices_outside_the_cache_are_no_tokens(void **state)
 {
     (void)state;
-    const int64_t dim[] = {1, 1, 64, 64, 100, 7}; /* 15 pages, capacity 105 */
+    const int64_t dim[RIDGE_MAX_AXES] = {1, 1, 64, 64, 100, 7}; /* 15 pages, capacity 105 */
     const int32_t outside[] = {-1, -2, 105, 106, 1 << 20, INT32_MAX, INT32_MIN, -123456};
     float value[SPARSE_D_K];
     struct family_case c;
@@ -88,7 +88,7 @@ static void indices_outside_the_cache_are_no_tokens(void **state)
 static void all_invalid_gives_zeros_and_infinity(void **state)
 {
     (void)state;
-    const int64_t dim[] = {2, 1, 64, 128, 50, 64};
+    const int64_t dim[RIDGE_MAX_AXES] = {2, 1, 64, 128, 50, 64};
     struct family_case c;
     case_open(&c, family, dim, ALL_INVALID, NULL);
     run(&c);
@@ -104,7 +104,7 @@ static void all_invalid_gives_zeros_and_infinity(void **state)
 static void rows_of_lse(void **state)
 {
     (void)state;
-    const int64_t dim[] = {2, 3, 64, 64, 10, 4};
+    const int64_t dim[RIDGE_MAX_AXES] = {2, 3, 64, 64, 10, 4};
     assert_int_equal(sparse_lse_offset(dim, 0, 0), 0);
     assert_int_equal(sparse_lse_offset(dim, 1, 0), 1);
     assert_int_equal(sparse_lse_offset(dim, 0, 1), 3);
@@ -122,7 +122,7 @@ static void open_one_token(struct family_case *c, const int64_t *dim)
 static void special_scales_and_codes(void **state)
 {
     (void)state;
-    const int64_t dim[] = {1, 1, 64, 64, 1, 1};
+    const int64_t dim[RIDGE_MAX_AXES] = {1, 1, 64, 64, 1, 1};
     struct family_case c;
     open_one_token(&c, dim);
     memset(token(&c), 0x7e, 512); /* 448, saturated */
@@ -148,7 +148,7 @@ static void special_scales_and_codes(void **state)
 static void pages_are_followed(void **state)
 {
     (void)state;
-    const int64_t dim[] = {1, 1, 64, 64, 10, 3};
+    const int64_t dim[RIDGE_MAX_AXES] = {1, 1, 64, 64, 10, 3};
     assert_int_equal(sparse_block_bytes(dim), 4 * 656);
     assert_int_equal(sparse_capacity(dim), 12);
     assert_true(family->buffer[SPARSE_CACHE].count(dim) == 4 * 4 * 656);
@@ -174,7 +174,7 @@ static void bad_shapes_are_refused(void **state)
 static void bad_buffers_are_refused(void **state)
 {
     (void)state;
-    const int64_t dim[] = {1, 1, 64, 64, 100, 64};
+    const int64_t dim[RIDGE_MAX_AXES] = {1, 1, 64, 64, 100, 64};
     const size_t offset[RIDGE_MAX_BUFFERS] = {[SPARSE_CACHE] = 8};
     char message[256] = "";
     struct family_case c;
@@ -201,7 +201,7 @@ static void bad_buffers_are_refused(void **state)
 static void work_of_a_shape(void **state)
 {
     (void)state;
-    const int64_t dim[] = {128, 2, 128, 2048, 16 * 32768, 64};
+    const int64_t dim[RIDGE_MAX_AXES] = {128, 2, 128, 2048, 16 * 32768, 64};
     struct ridge_work work = {0};
     family->work(dim, &work);
     assert_true(work.flop_bf16 == 2.0 * 128 * 2 * 2048 * 1088 * 128);
