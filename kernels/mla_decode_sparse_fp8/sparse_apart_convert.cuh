@@ -20,6 +20,12 @@
 #include "kernels/mla_decode_sparse_fp8/sparse_apart_shared.cuh"
 #include "kernels/ptx/gather.cuh"
 
+/* Addresses that come from it are made again where there are no registers to keep them in. */
+static __device__ __forceinline__ uint32_t apart_thread()
+{
+    return apart_convert_registers < 64 ? thread_again() : threadIdx.x;
+}
+
 /* Blocks of a part, one after the other. */
 struct apart_cursor {
     sparse_piece piece;
@@ -70,6 +76,14 @@ static __device__ __forceinline__ apart_place apart_find(const sparse_problem &p
     return {token < problem.capacity ? token + page * pages.gap : apart_nowhere, token - page * problem.page_size};
 }
 
+/* The rows of a slot's four tokens; mine: lane t has that of the warp's token t. */
+static __device__ __forceinline__ void apart_rows(uint32_t (&row)[apart_slot_tokens], int slot, uint32_t mine)
+{
+#pragma unroll
+    for (int i = 0; i < apart_slot_tokens; i++)
+        row[i] = __shfl_sync(~0u, mine, slot * apart_slot_tokens + i);
+}
+
 /* Copies 16 bytes of a token from byte `at` on; zeros where it is nowhere. */
 template <typename tokens>
 static __device__ __forceinline__ void apart_copy(const sparse_problem &problem, uint32_t to, uint32_t row, int at)
@@ -80,12 +94,11 @@ static __device__ __forceinline__ void apart_copy(const sparse_problem &problem,
 
 /* Copies a slot's tokens: heads, then tails; short tails by the lanes that look after the tokens. */
 template <typename tokens>
-static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, uint32_t staged, int slot, uint4 rows,
-                                                 const apart_place &mine)
+static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, uint32_t staged, int slot,
+                                                 const uint32_t (&row)[apart_slot_tokens], const apart_place &mine)
 {
     constexpr int tail_bytes = tokens::row_bytes - tokens::head_bytes, together = 512 / tokens::head_bytes;
-    const int lane = thread_again() % 32;
-    const uint32_t row[apart_slot_tokens] = {rows.x, rows.y, rows.z, rows.w};
+    const int lane = apart_thread() % 32;
 #pragma unroll
     for (int i = 0; i < apart_slot_tokens; i += together) {
         const bool second = together == 2 && lane >= 16;
@@ -108,52 +121,31 @@ static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, 
     cp_async_commit();
 }
 
-/* A lane's share of a slot: of each token chunk lane and chunk lane + 32 with their scales, and 16 bytes of a RoPE
- * part. */
-struct apart_words {
+/* A slot's tokens to rows `row` to row + 3 of the keys; row is a multiple of four. Of the 64 chunks of eight values of
+ * a token a lane has chunk lane and chunk lane + 32: eight lanes store all of a row of a tile, which is all banks.
+ * Loads are under way before the first is used, since one behind stores waits for them. */
+template <typename tokens> static __device__ __forceinline__ void apart_convert(uint32_t staged, uint32_t keys, int row)
+{
+    const int lane = apart_thread() % 32;
+    const uint32_t to = keys + lane / 8 * mla_tile_bytes + swizzle_128(row, lane % 8 * 16);
+    uint4 rope;
     float2 codes[2 * apart_slot_tokens];
     uint32_t scale[2 * apart_slot_tokens];
-    uint4 rope;
-};
-
-template <typename tokens> static __device__ __forceinline__ void apart_load(apart_words &words, uint32_t staged)
-{
-    const int lane = thread_again() % 32; /* addresses made again, or they would be kept in registers */
+    if constexpr (tokens::rope_tile > 0)
+        rope = tokens::rope(staged, lane / 8, lane % 8);
 #pragma unroll
     for (int i = 0; i < 2 * apart_slot_tokens; i++)
-        tokens::load(words.codes[i], words.scale[i], staged, lane, i / 2, i % 2);
+        tokens::load(codes[i], scale[i], staged, lane, i / 2, i % 2);
     if constexpr (tokens::rope_tile > 0)
-        words.rope = tokens::rope(staged, lane / 8, lane % 8);
-}
-
-/* To rows `row` to row + 3 of the keys; row is a multiple of four. Eight lanes store all of a row of a tile, which is
- * all banks. */
-template <typename tokens>
-static __device__ __forceinline__ void apart_convert(const apart_words &words, uint32_t keys, int row)
-{
-    const int lane = thread_again() % 32;
-    const uint32_t to = keys + lane / 8 * mla_tile_bytes + swizzle_128(row, lane % 8 * 16);
-    if constexpr (tokens::rope_tile > 0) {
-        using element = typename tokens::element;
         st_shared_v4(keys + tokens::rope_tile * mla_tile_bytes + swizzle_128(row + lane / 8, lane % 8 * 16),
-                     make_uint4(element::of_bf16(words.rope.x), element::of_bf16(words.rope.y),
-                                element::of_bf16(words.rope.z), element::of_bf16(words.rope.w)));
-    }
+                     make_uint4(tokens::element::of_bf16(rope.x), tokens::element::of_bf16(rope.y),
+                                tokens::element::of_bf16(rope.z), tokens::element::of_bf16(rope.w)));
 #pragma unroll
     for (int i = 0; i < 2 * apart_slot_tokens; i++) {
-        const uint4 values = tokens::values(words.codes[i], words.scale[i], lane);
+        const uint4 values = tokens::values(codes[i], scale[i], lane);
         if (i % 2 == 0 || lane < tokens::chunks - 32)
             st_shared_v4((to ^ i / 2 * 16) + i / 2 * 128 + i % 2 * 4 * mla_tile_bytes, values);
     }
-}
-
-static __device__ __forceinline__ void apart_place_rows(const apart_shared &shared, const apart_place &mine)
-{
-    const uint32_t thread = thread_again();
-    __syncwarp(); /* those before have been read */
-    if (thread % 32 < apart_warp_tokens)
-        st_shared_u32(shared.places(thread / 32 % 4) + thread % 32 * 4, mine.row);
-    __syncwarp();
 }
 
 /* Which of the warp's 16 tokens are there, as apart_shared::valid has them. */
@@ -163,8 +155,7 @@ static __device__ __forceinline__ uint32_t apart_valid(const apart_place &mine)
     return (bits & 0xf) | (bits & 0xf0) << 4 | (bits & 0xf00) << 8 | (bits & 0xf000) << 12;
 }
 
-/* Loads of a slot and then copies to it come before the stores to keys, which they would wait for. No fence of the
- * async proxy here, it would wait for the copies: who multiplies fences. */
+/* No fence of the async proxy here, it would wait for the copies: who multiplies fences. */
 template <typename tokens>
 static __device__ __forceinline__ void apart_convert_blocks(const sparse_arguments &arguments,
                                                             const apart_shared &shared)
@@ -172,41 +163,41 @@ static __device__ __forceinline__ void apart_convert_blocks(const sparse_argumen
     const sparse_problem &problem = arguments.problem;
     const apart_pages pages = {~0u / problem.page_size,
                                (uint32_t)(problem.block_bytes / tokens::row_bytes) - problem.page_size};
-    const int warp = threadIdx.x / 32 % 4;
+    const int warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0); /* in a uniform register */
     const sparse_piece first = sparse_first_piece(problem, arguments.split, blockIdx.y);
     apart_cursor next = {first, first.first}; /* whose indices are loaded */
     apart_place mine = apart_find(problem, pages, apart_index(problem, next));
     bool more = next.more();
-    apart_place_rows(shared, mine);
 #pragma unroll 1
-    for (int slot = 0; slot < apart_slots; slot++)
-        apart_ask<tokens>(problem, shared.staged(warp, slot, tokens::slot_bytes), slot,
-                          ld_shared_v4(shared.places(warp) + slot * 16), mine);
+    for (int slot = 0; slot < apart_slots; slot++) {
+        uint32_t row[apart_slot_tokens];
+        apart_rows(row, slot, mine.row);
+        apart_ask<tokens>(problem, shared.staged(warp, slot, tokens::slot_bytes), slot, row, mine);
+    }
     apart_advance(problem, arguments.split, next);
     int32_t index = apart_index(problem, next);
 #pragma unroll 1
     for (uint32_t count = 0; more; count++) {
         const int block = count & 1;
         const uint32_t parity = (count / 2 & 1) ^ 1, valid = apart_valid(mine);
+        mbarrier_wait(shared.empty(block, 0), parity);
+        if (threadIdx.x % 32 == 0)
+            st_shared_u32(shared.valid(block) + warp * 4, valid);
         mine = apart_find(problem, pages, index);
-        apart_place_rows(shared, mine);
         more = next.more();
         apart_advance(problem, arguments.split, next);
         index = apart_index(problem, next);
 #pragma unroll 1
         for (int slot = 0; slot < apart_slots; slot++) {
+            uint32_t row[apart_slot_tokens];
             const uint32_t staged = shared.staged(warp, slot, tokens::slot_bytes);
-            apart_words words;
             cp_async_wait<apart_slots - 1>();
             __syncwarp();
-            const uint4 rows = ld_shared_v4(shared.places(warp) + slot * 16);
-            apart_load<tokens>(words, staged);
-            __syncwarp();
-            apart_ask<tokens>(problem, staged, slot, rows, mine);
             mbarrier_wait(shared.empty(block, slot), parity);
-            if (slot == 0 && threadIdx.x % 32 == 0)
-                st_shared_u32(shared.valid(block) + thread_again() / 32 % 4 * 4, valid);
-            apart_convert<tokens>(words, shared.keys(block), slot * 16 + warp * 4);
+            apart_convert<tokens>(staged, shared.keys(block), slot * 16 + warp * 4);
+            apart_rows(row, slot, mine.row);
+            __syncwarp();
+            apart_ask<tokens>(problem, staged, slot, row, mine);
         }
         apart_arrive(shared.full(block));
     }

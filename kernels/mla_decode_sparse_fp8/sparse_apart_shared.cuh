@@ -13,16 +13,16 @@
 #include "kernels/mla_decode_sparse_fp8/sparse_apart_element.cuh"
 
 constexpr int apart_threads = 512, apart_tiles = sparse_d_k / 64, apart_block_bytes = apart_tiles * mla_tile_bytes;
-constexpr int apart_held_tiles = sparse_d_k == 512 ? 4 : 5; /* tiles of q in registers */
-constexpr int apart_value_registers = 160, apart_score_registers = sparse_d_k == 512 ? 128 : 144, apart_convert_registers = sparse_d_k == 512 ? 64 : 48;
+constexpr int apart_held_tiles = apart_tiles - 4; /* tiles of q in registers */
+constexpr int apart_value_registers = 160, apart_score_registers = 64 + 16 * apart_held_tiles;
+constexpr int apart_convert_registers = 512 - 2 * apart_value_registers - apart_score_registers;
 constexpr int apart_slots = 4, apart_slot_tokens = 4, apart_warp_tokens = apart_slots * apart_slot_tokens;
 
 /* Tokens come last: the format says how many bytes a slot has. */
 struct apart_shared {
     static constexpr int q_bytes = (apart_tiles - apart_held_tiles) * mla_tile_bytes;
     static constexpr int keys_at = q_bytes + mla_tile_bytes, rows_at = keys_at + 2 * apart_block_bytes;
-    static constexpr int valid_at = rows_at + 4 * sparse_rows * (int)sizeof(float), places_at = valid_at + 2 * 16;
-    static constexpr int barriers_at = places_at + sparse_block_tokens * (int)sizeof(uint32_t);
+    static constexpr int valid_at = rows_at + 4 * sparse_rows * (int)sizeof(float), barriers_at = valid_at + 2 * 16;
     static constexpr int staged_at = (barriers_at + (5 + 2 * apart_slots) * 8 + 127) / 128 * 128;
     uint32_t base;
 
@@ -55,11 +55,6 @@ struct apart_shared {
     __device__ uint32_t valid(int block) const
     {
         return base + valid_at + block * 16;
-    }
-    /* Where the tokens are that a warp asks for next. */
-    __device__ uint32_t places(int warp) const
-    {
-        return base + places_at + warp * apart_warp_tokens * 4;
     }
     __device__ uint32_t q_full() const
     {
