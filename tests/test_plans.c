@@ -75,8 +75,57 @@ static void every_variant_with_plans(void **state)
     registry_close(&registry);
 }
 
+static const struct ridge_entry *found(const struct registry *registry, const char *label)
+{
+    for (int i = 0; i < registry->count; i++)
+        if (strcmp(registry->entry[i]->family, "gemm_bf16") == 0 && strcmp(registry->entry[i]->label, label) == 0)
+            return registry->entry[i];
+    return NULL;
+}
+
+/* gemm_bf16_13: the schedule that was the fastest on an H200, for every shape; and a plan that names none is refused
+ * before anything is set up. */
+static void schedules_by_shape(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t dim[3];
+        const char *plan;
+    } expected[] = {
+        {{64, 7168, 2048}, "8:"},
+        {{4096, 4096, 7168}, "9:128x256"},
+        {{4096, 2112, 7168}, "10:192x176"},
+        {{4096, 576, 7168}, "11:128x144"},
+        {{4096, 32768, 512}, "11:128x192"},
+        {{4096, 7168, 16384}, "12:256x176"},
+        {{4096, 24576, 1536}, "12:256x176"},
+        {{8192, 8192, 8192}, "12:256x168"},
+    };
+    struct registry registry;
+    struct ridge_error err = {""};
+    assert_int_equal(registry_open(&registry, &err), RIDGE_OK);
+    const struct ridge_entry *entry = found(&registry, "13_chosen");
+    for (size_t i = 0; entry && i < sizeof expected / sizeof *expected; i++) {
+        char plan[1][RIDGE_PLAN_BYTES];
+        assert_int_equal(entry->variant->plans(expected[i].dim, &h200, plan, 1), 1);
+        assert_memory_equal(plan[0], expected[i].plan, strlen(expected[i].plan));
+    }
+    static const char *const bad[] = {"7:128x256:2x1", "128x256:2x1", "", "12", "x"};
+    for (size_t i = 0; entry && i < sizeof bad / sizeof *bad; i++) {
+        char message[256] = "";
+        struct ridge_device device = h200;
+        device.plan = bad[i];
+        struct ridge_call call = {
+            .dim = expected[1].dim, .device = &device, .error = message, .error_bytes = sizeof message};
+        assert_int_not_equal(entry->variant->setup(&call, &call.state), 0);
+        assert_non_null(strstr(message, "not 8: to 12: before a plan of that variant"));
+    }
+    registry_close(&registry);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_variant_with_plans)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_variant_with_plans),
+                                       cmocka_unit_test(schedules_by_shape)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
