@@ -47,16 +47,16 @@ const struct ridge_family ridge_family_gemm_fp8_tensor = {
     .check_dim = check_dims,
     .check_dims = sizeof check_dims / sizeof *check_dims,
     .cases = gemm_cases,
-    .tolerance = {.rel = 0x1p-8,
-                  .mag_rel = 0x1p-9,
-                  .source =
-                      "rel: BF16 has 8 significant bits, so rounding the result is at most 2^-8 of it. mag_rel: "
-                      "a WGMMA cuts its 32 products and the accumulator off at 2^-13 of the largest of them (about 14 "
-                      "bits: DeepSeek-V3, arXiv 2412.19437, 3.3.2): 3.3 cuts rms a step of 32 along k, sqrt(k/32) "
-                      "times as much at the end, 2^-8.3 of the largest partial sum at k = 2048. Simulated, beyond rel: "
-                      "2^-9.7 of the sum of absolute products with outliers, 2^-12.4 on normal inputs. 2^-10 is "
-                      "exceeded on an H200, by cuBLASLt with fast accumulation in the same elements by as much: "
-                      "it is the tensor core's accumulator, and what promotion (gemm_fp8_block) is for"},
+    .tolerance =
+        {.rel = 0x1p-8,
+         .mag_rel = 0x1p-8,
+         .source = "rel: rounding to BF16 is at most 2^-9 of the result, and as much again is for sums that one "
+                   "product carries. mag_rel: a WGMMA cuts its 32 products and the accumulator off at 2^-13 of the "
+                   "largest of them (about 14 bits: DeepSeek-V3, arXiv 2412.19437, 3.3.2), with a standard "
+                   "deviation of at most 3.3 cuts a step of 32 along k. Simulated, of 4 million elements, beyond "
+                   "rel: 2^-11.5 of the sum of absolute products on normal inputs, 2^-8.5 with outliers, by "
+                   "cuBLASLt with fast accumulation as much: it is the tensor core's accumulator, and what promotion "
+                   "(gemm_fp8_block) is for"},
     .fill = fill,
     .reference = reference,
     .work = work,
