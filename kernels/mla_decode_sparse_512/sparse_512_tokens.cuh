@@ -58,14 +58,13 @@ template <enum kv_format format_, typename element_> struct apart_512 {
     static constexpr int row_bytes = kv_token_bytes(format) - (scales_elsewhere ? 8 : 0);
     static constexpr int head_bytes = e2m1 ? 256 : 512, tail_bytes = row_bytes - head_bytes;
     static constexpr int slot_bytes = apart_slot_tokens * kv_token_bytes(format), tile = kv_tile(format);
+    static constexpr int chunks = kv_quantised(format) / 8, rope_tile = kv_rope(format) ? 7 : 0;
 
     static __device__ __forceinline__ const uint8_t *scales(const sparse_problem &problem, const apart_place &place)
     {
         return problem.cache + (uint64_t)(place.row - place.in_page + problem.page_size) * row_bytes +
                place.in_page * 8;
     }
-
-    static constexpr int chunks = kv_quantised(format) / 8, rope_tile = kv_rope(format) ? 7 : 0;
 
     /* The word that has the scale comes with the codes. */
     static __device__ __forceinline__ void load(float2 &codes, uint32_t &scale, uint32_t staged, int lane, int token,

@@ -16,7 +16,7 @@ constexpr int apart_threads = 512, apart_tiles = sparse_d_k / 64, apart_block_by
 constexpr int apart_held_tiles = apart_tiles - 4; /* tiles of q in registers */
 constexpr int apart_value_registers = 160, apart_score_registers = 64 + 16 * apart_held_tiles;
 constexpr int apart_convert_registers = 512 - 2 * apart_value_registers - apart_score_registers;
-constexpr int apart_slots = 4, apart_slot_tokens = 4, apart_warp_tokens = apart_slots * apart_slot_tokens;
+constexpr int apart_slots = 4, apart_slot_tokens = 4;
 
 /* Tokens come last: the format says how many bytes a slot has. */
 struct apart_shared {

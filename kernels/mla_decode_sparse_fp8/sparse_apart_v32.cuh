@@ -9,9 +9,8 @@ template <typename element_> struct apart_v32 {
     using element = element_;
     static constexpr int row_bytes = kv_token_bytes(KV_V32), head_bytes = kv_code_bytes(KV_V32);
     static constexpr int tail_bytes = row_bytes - head_bytes, slot_bytes = apart_slot_tokens * row_bytes;
-    static constexpr bool scales_elsewhere = false;
-
     static constexpr int chunks = 64, rope_tile = 8;
+    static constexpr bool scales_elsewhere = false;
 
     static __device__ __forceinline__ void load(float2 &codes, uint32_t &scale, uint32_t staged, int lane, int token,
                                                 int half)
