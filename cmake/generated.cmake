@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# assets.c: data files inside the binary. version.c: git state, at every build. cubin_hash.c: hashes of device code.
+# Build tools. assets.c: data files inside the binary. version.c: git state, at every build. cubin_hash.c: hashes of device code.
 set(generated ${CMAKE_BINARY_DIR}/generated)
 
 file(GLOB RIDGE_ASSETS CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
@@ -16,8 +16,10 @@ add_custom_target(version BYPRODUCTS ${generated}/version.c
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DVERSION=${PROJECT_VERSION} "-DNOTE=${RIDGE_BUILD_NOTE}"
           -DOUT=${generated}/version.c -P ${CMAKE_SOURCE_DIR}/cmake/version.cmake VERBATIM)
 
+add_executable(keep_operands cmake/keep_operands.c)
+target_include_directories(keep_operands PRIVATE ${CMAKE_SOURCE_DIR})
 add_executable(hash_cubins cmake/hash_cubins.c)
-target_include_directories(hash_cubins PRIVATE ${XXHASH_INCLUDE})
+target_include_directories(hash_cubins PRIVATE ${CMAKE_SOURCE_DIR} ${XXHASH_INCLUDE})
 target_link_libraries(hash_cubins PRIVATE ${XXHASH_STATIC})
 if(RIDGE_WITH_CUDA)
   add_custom_command(OUTPUT ${generated}/cubin_hash.c

@@ -7,7 +7,7 @@
 #   kernels/<family>/<family>_reference.cu      the GPU reference
 # and headers (.h .cuh) and README.md. A variant that includes kernels/ptx/emulate.cuh or kernels/support/trace.cuh is
 # compiled once more for it, with a definition and another symbol, through a generated file, and entered in a table of its
-# own.
+# own. Of one that includes kernels/support/keep_operands.cuh the machine code is changed (keep_operands.c).
 
 file(GLOB family_files CONFIGURE_DEPENDS LIST_DIRECTORIES false kernels/*/*)
 list(SORT family_files)
@@ -17,6 +17,7 @@ set(RIDGE_HOPPER_KERNELS "")
 set(RIDGE_PORTABLE_KERNELS "")
 set(RIDGE_EMULATED_KERNELS "")
 set(RIDGE_TRACED_KERNELS "")
+set(kept_objects "")
 set(emulated_rows "")
 set(emulated_count 0)
 set(traced_rows "")
@@ -95,6 +96,10 @@ foreach(path IN LISTS family_files)
     math(EXPR row_count "${row_count} + 1")
     set(again "")
     if(name MATCHES "\\.cu$")
+      file(STRINGS ${path} kept REGEX "^#include \"kernels/support/keep_operands.cuh\"")
+      if(kept)
+        list(APPEND kept_objects ${stem}.cu)
+      endif()
       file(STRINGS ${path} again REGEX "^#include \"kernels/(ptx/emulate|support/trace).cuh\"")
     endif()
     set(entry "\"${family}\", \"${variant}\"")
@@ -157,6 +162,12 @@ if(RIDGE_WITH_CUDA)
     target_compile_options(${library} PRIVATE -std=c++20 -lineinfo -Xptxas=-v,-warn-spills --expt-relaxed-constexpr)
     target_include_directories(${library} PRIVATE ${CMAKE_SOURCE_DIR})
   endforeach()
+  if(kept_objects)
+    list(JOIN kept_objects "|" kept_objects)
+    add_custom_command(TARGET kernels_hopper PRE_LINK
+      COMMAND keep_operands "$<FILTER:$<TARGET_OBJECTS:kernels_hopper>,INCLUDE,/(${kept_objects})\\.o(bj)?$>"
+      COMMAND_EXPAND_LISTS VERBATIM)
+  endif()
   # Traced kernels are not timed: where stamps cost a spill, that is in the slowdown that is printed.
   set_target_properties(kernels_trace PROPERTIES CUDA_COMPILER_LAUNCHER "${cache}")
 endif()
