@@ -19,7 +19,8 @@ template <int row_sets, int width> struct gemm_fp8_block_direct_shape : gemm_fp8
     static constexpr bool staged = false;
 };
 
-/* The scales of B that a tile meets lie behind those of A in a stage; copies begin at multiples of 128 bytes. */
+/* The scales of B that a tile meets, and its corner, lie behind those of A in a stage; copies begin at multiples of 128
+ * bytes. */
 template <int row_sets, int width> struct gemm_fp8_block_staged_shape : gemm_fp8_block_direct_shape<row_sets, width> {
     static constexpr int scale_bytes = gemm_fp8_block_direct_shape<row_sets, width>::scale_a_bytes + 128;
     static constexpr bool staged = true;
@@ -71,7 +72,9 @@ static __device__ __forceinline__ void gemm_fp8_block_produce_direct(const gemm_
                 b = gemm_fp8_block_scales_b<tile>(arguments, corner.column, i);
             mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
             if constexpr (tile::staged)
-                st_shared_v2_f32(scales + at.stage * tile::scale_bytes + tile::scale_a_bytes, b.x, b.y);
+                st_shared_v4(scales + at.stage * tile::scale_bytes + tile::scale_a_bytes,
+                             make_uint4(__float_as_uint(b.x), __float_as_uint(b.y), (uint32_t)corner.row,
+                                        (uint32_t)corner.column));
             mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_a_bytes);
             gemm_fp8_load_slice(data + part.column * slice_a * 128, gemm.maps.a, i * gemm_fp8_depth, row_a, full,
                                 cluster.columns, part.a_ctas);
@@ -96,17 +99,25 @@ static __device__ __forceinline__ void gemm_fp8_block_store_pairs(const gemm_out
                               total[i + 1]);
 }
 
-/* A set's 64 rows, of which the first is `row`. */
+/* A set's 64 rows, of which the first is `row`, where n is not whole groups. */
+template <typename tile>
+static __device__ __forceinline__ void gemm_fp8_block_store_words(const gemm_fp8_arguments &gemm, int row, int column,
+                                                                  const float (&total)[tile::columns / 2])
+{
+    if (gemm.out.n % 2 == 0)
+        gemm_fp8_block_store_pairs<true>(gemm.out, row, column, total);
+    else
+        gemm_fp8_block_store_pairs<false>(gemm.out, row, column, total);
+}
+
+/* The same for any n. */
 template <typename tile>
 static __device__ __forceinline__ void gemm_fp8_block_store_direct(const gemm_fp8_arguments &gemm, int row, int column,
                                                                    const float (&total)[tile::columns / 2])
 {
     constexpr int group = tile::group;
     if (!gemm.tensor_store) {
-        if (gemm.out.n % 2 == 0)
-            gemm_fp8_block_store_pairs<true>(gemm.out, row, column, total);
-        else
-            gemm_fp8_block_store_pairs<false>(gemm.out, row, column, total);
+        gemm_fp8_block_store_words<tile>(gemm, row, column, total);
         return;
     }
     const int thread = (int)thread_again(), lane = thread % 32, upper = row + thread / 32 % 4 * 16 + lane / 4;
@@ -302,13 +313,12 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_direct(const gemm_
 /* Shared memory: stages, scales of A, barriers. As in gemm_deferred.cuh no barrier of the cluster waits for the stores
  * to D: the other CTAs' copies into this one are over when its consumers are, their arrivals when the ring has drained.
  */
-template <typename tile>
-static __global__ void __launch_bounds__(tile::threads, 1)
-    gemm_fp8_block_direct(const __grid_constant__ gemm_fp8_block_cluster_arguments arguments)
+template <typename tile, auto consume>
+static __device__ __forceinline__ void gemm_fp8_block_run_direct(const gemm_fp8_block_cluster_arguments &arguments,
+                                                                 uint32_t data)
 {
-    extern __shared__ __align__(1024) char memory[];
     const gemm_fp8_cluster_arguments &shared = arguments.cluster;
-    const uint32_t data = shared_address(memory), scales = data + shared.stages * tile::stage_bytes;
+    const uint32_t scales = data + shared.stages * tile::stage_bytes;
     const ring ring = {data, scales + shared.stages * tile::scale_bytes, shared.stages};
     const gemm_part part = gemm_part_of(shared.cluster);
     const int warpgroup = gemm_warpgroup();
@@ -329,17 +339,28 @@ static __global__ void __launch_bounds__(tile::threads, 1)
         registers_take<tile::consumer_registers>();
         const int row = warpgroup * tile::sets * 64 + wgmma_row(threadIdx.x, 0);
         gemm_fp8_block_reader reader = {ring, scales + 4 * row, (uint32_t)(part.a_ctas | part.b_ctas), {}};
-        gemm_fp8_block_consume_direct<tile>(arguments, reader, part, warpgroup);
+        consume(arguments, reader, part, warpgroup);
     }
 }
 
+template <typename tile>
+static __global__ void __launch_bounds__(tile::threads, 1)
+    gemm_fp8_block_direct(const __grid_constant__ gemm_fp8_block_cluster_arguments arguments)
+{
+    extern __shared__ __align__(1024) char memory[];
+    gemm_fp8_block_run_direct<tile, gemm_fp8_block_consume_direct<tile>>(arguments, shared_address(memory));
+}
+
 /* What a variant's file needs of a kernel. */
+template <typename tile> static struct gemm_fp8_compiled gemm_fp8_block_compiled_as(const void *kernel)
+{
+    return {
+        {tile::rows, tile::columns, tile::stage_bytes + tile::scale_bytes, 0, tile::group}, kernel, tile::threads, 64};
+}
+
 template <typename tile> static struct gemm_fp8_compiled gemm_fp8_block_direct_compiled()
 {
-    return {{tile::rows, tile::columns, tile::stage_bytes + tile::scale_bytes, 0, tile::group},
-            (const void *)gemm_fp8_block_direct<tile>,
-            tile::threads,
-            64};
+    return gemm_fp8_block_compiled_as<tile>((const void *)gemm_fp8_block_direct<tile>);
 }
 
 template <typename tile>
