@@ -2,6 +2,7 @@
 #include "kernels/gemm_grouped_contiguous/gemm_grouped_contiguous.cuh"
 #include "kernels/gemm_grouped_contiguous/gemm_grouped_contiguous.h"
 #include "kernels/gemm_grouped_contiguous/gemm_grouped_direct.cuh"
+#include "kernels/support/keep_operands.cuh"
 
 #define TILES(X) X(2, 2, 128) X(2, 1, 192) X(2, 1, 144)
 

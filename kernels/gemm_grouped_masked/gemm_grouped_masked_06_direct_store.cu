@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/gemm_grouped_masked/gemm_grouped_masked.cuh"
 #include "kernels/gemm_grouped_contiguous/gemm_grouped_direct.cuh"
+#include "kernels/support/keep_operands.cuh"
 
 #define TILES(X) X(2, 2, 128) X(3, 1, 128) X(2, 1, 192)
 
