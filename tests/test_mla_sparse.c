@@ -197,6 +197,24 @@ static void bad_buffers_are_refused(void **state)
     case_close(&c);
 }
 
+/* A kernel that does not test indices gets none that is no token. */
+static void unchecked_indices_are_refused(void **state)
+{
+    (void)state;
+    const int64_t dim[] = {1, 1, 64, 64, 10, 3}; /* capacity 12 */
+    int32_t indices[64] = {0};
+    char message[256] = "";
+    const struct ridge_call call = {.dim = dim, .error = message, .error_bytes = sizeof message};
+    indices[63] = 11;
+    assert_int_equal(sparse_refuse_indices(&call, indices, 64), 0);
+    indices[7] = 12;
+    assert_int_not_equal(sparse_refuse_indices(&call, indices, 64), 0);
+    assert_string_equal(message, "indices: 12 at 7 is no token: plan unchecked takes those from 0 to 11 only");
+    indices[7] = -1;
+    assert_int_not_equal(sparse_refuse_indices(&call, indices, 64), 0);
+    assert_string_equal(message, "indices: -1 at 7 is no token: plan unchecked takes those from 0 to 11 only");
+}
+
 /* FLOP as FlashMLA's tests count. */
 static void work_of_a_shape(void **state)
 {
@@ -220,6 +238,7 @@ int main(void)
         cmocka_unit_test(pages_are_followed),
         cmocka_unit_test(bad_shapes_are_refused),
         cmocka_unit_test(bad_buffers_are_refused),
+        cmocka_unit_test(unchecked_indices_are_refused),
         cmocka_unit_test(work_of_a_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

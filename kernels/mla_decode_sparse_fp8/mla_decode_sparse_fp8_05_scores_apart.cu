@@ -8,14 +8,19 @@ static void issued(const int64_t *dim, const struct ridge_device *, struct ridge
     sparse_issued(dim, (double)dim[SPARSE_H] / sparse_rows, work);
 }
 
+static sparse_function kernel(const struct ridge_call *call)
+{
+    return sparse_unchecked(call) ? apart_kernel<tokens, false> : apart_kernel<tokens, true>;
+}
+
 static int setup(struct ridge_call *call, void **state)
 {
-    return sparse_setup(call, (const void *)apart_kernel<tokens>, apart_shared_bytes<tokens>, state);
+    return sparse_setup(call, (const void *)kernel(call), apart_shared_bytes<tokens>, state);
 }
 
 static int launch(const struct ridge_call *call)
 {
-    return sparse_launch(call, apart_kernel<tokens>, 1, apart_threads, apart_shared_bytes<tokens>);
+    return sparse_launch(call, kernel(call), 1, apart_threads, apart_shared_bytes<tokens>);
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_05_scores_apart = {
@@ -30,5 +35,6 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_05_sco
     .setup = setup,
     .teardown = free,
     .launch = launch,
-    .kernel = (const void *)apart_kernel<tokens>,
+    .plans = sparse_plans,
+    .kernel = (const void *)apart_kernel<tokens, true>,
 };

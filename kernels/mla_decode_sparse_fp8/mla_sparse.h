@@ -106,4 +106,17 @@ static inline int sparse_check_buffers(const struct ridge_call *call)
     return 0;
 }
 
+/* For kernels that do not test indices: nonzero, with call->error, where one of them is no token. */
+static inline int sparse_refuse_indices(const struct ridge_call *call, const int32_t *indices, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!sparse_valid(call->dim, indices[i])) {
+            snprintf(call->error, call->error_bytes,
+                     "indices: %d at %lld is no token: plan unchecked takes those from 0 to %lld only", indices[i],
+                     (long long)i, (long long)sparse_capacity(call->dim) - 1);
+            return 1;
+        }
+    return 0;
+}
+
 #endif

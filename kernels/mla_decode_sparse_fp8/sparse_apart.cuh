@@ -197,7 +197,7 @@ static __device__ __forceinline__ void apart_ask_next_q(const sparse_arguments &
         apart_ask_q(arguments, shared, (int64_t)next.query * arguments.problem.h + row0);
 }
 
-template <typename element>
+template <typename element, bool checked>
 static __device__ __forceinline__ void apart_scores(const sparse_arguments &arguments, const apart_shared &shared,
                                                     int row0)
 {
@@ -223,7 +223,8 @@ static __device__ __forceinline__ void apart_scores(const sparse_arguments &argu
             apart_make_scores<element>(score, shared, block, q);
             if (last)
                 apart_ask_next_q(arguments, shared, piece.query, row0);
-            apart_mask(score, shared.valid(block));
+            if (checked)
+                apart_mask(score, shared.valid(block));
             apart_softmax<element>(score, shared, count, rows);
             if (last)
                 apart_finish_rows(arguments, shared, piece.query, row0, block, rows);
@@ -334,7 +335,7 @@ constexpr int apart_shared_bytes =
     apart_shared::staged_at + sparse_block_tokens / apart_slot_tokens *tokens::slot_bytes;
 
 /* blockIdx: 64 heads, part. */
-template <typename tokens>
+template <typename tokens, bool checked = true>
 static __global__ void __launch_bounds__(apart_threads, 1)
     apart_kernel(const __grid_constant__ sparse_arguments arguments)
 {
@@ -349,10 +350,10 @@ static __global__ void __launch_bounds__(apart_threads, 1)
     grid_launch_dependents();
     if (warpgroup == 3) {
         registers_give<apart_convert_registers>();
-        apart_convert_blocks<tokens>(arguments, shared);
+        apart_convert_blocks<tokens, checked>(arguments, shared);
     } else if (warpgroup == 2) {
         registers_take<apart_score_registers>();
-        apart_scores<element>(arguments, shared, row0);
+        apart_scores<element, checked>(arguments, shared, row0);
     } else {
         registers_take<apart_value_registers>();
         apart_values<element>(arguments, shared, row0, warpgroup);

@@ -46,13 +46,16 @@ static __device__ __forceinline__ void apart_advance(const sparse_problem &probl
     at.block = at.piece.first;
 }
 
-/* Index of the token that a lane looks after: of the warp's 16 in a block token lane % 16, four a slot. */
+/* Index of the token that a lane looks after: of the warp's 16 in a block token lane % 16, four a slot. Behind the
+ * part's last block none, or token 0 where all are known to be tokens'. */
+template <bool checked>
 static __device__ __forceinline__ int32_t apart_index(const sparse_problem &problem, const apart_cursor &at)
 {
     const int lane = threadIdx.x % 32, token = lane % 16 / 4 * 16 + threadIdx.x / 32 % 4 * 4 + lane % 4;
     return at.more() ? __ldg(problem.indices + (int64_t)at.piece.query * problem.topk + at.block * sparse_block_tokens +
                              token)
-                     : -1;
+           : checked ? -1
+                     : 0;
 }
 
 /* Where a token is: in a cache whose blocks are whole rows long, a row a token, MODEL1's scales taking rows of their
@@ -67,13 +70,15 @@ struct apart_pages {
 
 constexpr uint32_t apart_nowhere = ~0u;
 
+template <bool checked>
 static __device__ __forceinline__ apart_place apart_find(const sparse_problem &problem, const apart_pages &pages,
                                                          int32_t index)
 {
     const uint32_t token = (uint32_t)index;
     uint32_t page = __umulhi(token, pages.inverse); /* of an index below 2^31 right, or one too small */
     page += token - page * problem.page_size >= problem.page_size;
-    return {token < problem.capacity ? token + page * pages.gap : apart_nowhere, token - page * problem.page_size};
+    return {!checked || token < problem.capacity ? token + page * pages.gap : apart_nowhere,
+            token - page * problem.page_size};
 }
 
 /* The rows of a slot's four tokens; mine: lane t has that of the warp's token t. */
@@ -85,15 +90,15 @@ static __device__ __forceinline__ void apart_rows(uint32_t (&row)[apart_slot_tok
 }
 
 /* Copies 16 bytes of a token from byte `at` on; zeros where it is nowhere. */
-template <typename tokens>
+template <typename tokens, bool checked>
 static __device__ __forceinline__ void apart_copy(const sparse_problem &problem, uint32_t to, uint32_t row, int at)
 {
-    const bool there = row != apart_nowhere;
+    const bool there = !checked || row != apart_nowhere;
     cp_async_16_zfill(to, problem.cache + (uint64_t)(there ? row : 0) * tokens::row_bytes + at, there ? 16 : 0);
 }
 
 /* Copies a slot's tokens: heads, then tails; short tails by the lanes that look after the tokens. */
-template <typename tokens>
+template <typename tokens, bool checked>
 static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, uint32_t staged, int slot,
                                                  const uint32_t (&row)[apart_slot_tokens], const apart_place &mine)
 {
@@ -102,19 +107,20 @@ static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, 
 #pragma unroll
     for (int i = 0; i < apart_slot_tokens; i += together) {
         const bool second = together == 2 && lane >= 16;
-        apart_copy<tokens>(problem, staged + i * tokens::head_bytes + lane * 16, second ? row[i + 1] : row[i],
-                           second ? lane * 16 - 256 : lane * 16);
+        apart_copy<tokens, checked>(problem, staged + i * tokens::head_bytes + lane * 16, second ? row[i + 1] : row[i],
+                                    second ? lane * 16 - 256 : lane * 16);
         if (tail_bytes > 64 && lane < tail_bytes / 16)
-            apart_copy<tokens>(problem, staged + apart_slot_tokens * tokens::head_bytes + i * tail_bytes + lane * 16,
-                               row[i], tokens::head_bytes + lane * 16);
+            apart_copy<tokens, checked>(problem,
+                                        staged + apart_slot_tokens * tokens::head_bytes + i * tail_bytes + lane * 16,
+                                        row[i], tokens::head_bytes + lane * 16);
     }
     if (tail_bytes <= 64 && lane % 16 / apart_slot_tokens == slot) {
         staged += apart_slot_tokens * tokens::head_bytes;
         for (int at = lane / 16 * 16; at < tail_bytes; at += 32)
-            apart_copy<tokens>(problem, staged + lane % apart_slot_tokens * tail_bytes + at, mine.row,
-                               tokens::head_bytes + at);
+            apart_copy<tokens, checked>(problem, staged + lane % apart_slot_tokens * tail_bytes + at, mine.row,
+                                        tokens::head_bytes + at);
         if constexpr (tokens::scales_elsewhere)
-            cp_async_8_if(mine.row != apart_nowhere,
+            cp_async_8_if(!checked || mine.row != apart_nowhere,
                           staged + apart_slot_tokens * tail_bytes + lane % apart_slot_tokens * 8,
                           tokens::scales(problem, mine));
     }
@@ -156,7 +162,7 @@ static __device__ __forceinline__ uint32_t apart_valid(const apart_place &mine)
 }
 
 /* No fence of the async proxy here, it would wait for the copies: who multiplies fences. */
-template <typename tokens>
+template <typename tokens, bool checked>
 static __device__ __forceinline__ void apart_convert_blocks(const sparse_arguments &arguments,
                                                             const apart_shared &shared)
 {
@@ -166,27 +172,27 @@ static __device__ __forceinline__ void apart_convert_blocks(const sparse_argumen
     const int warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0); /* in a uniform register */
     const sparse_piece first = sparse_first_piece(problem, arguments.split, blockIdx.y);
     apart_cursor next = {first, first.first}; /* whose indices are loaded */
-    apart_place mine = apart_find(problem, pages, apart_index(problem, next));
+    apart_place mine = apart_find<checked>(problem, pages, apart_index<checked>(problem, next));
     bool more = next.more();
 #pragma unroll 1
     for (int slot = 0; slot < apart_slots; slot++) {
         uint32_t row[apart_slot_tokens];
         apart_rows(row, slot, mine.row);
-        apart_ask<tokens>(problem, shared.staged(warp, slot, tokens::slot_bytes), slot, row, mine);
+        apart_ask<tokens, checked>(problem, shared.staged(warp, slot, tokens::slot_bytes), slot, row, mine);
     }
     apart_advance(problem, arguments.split, next);
-    int32_t index = apart_index(problem, next);
+    int32_t index = apart_index<checked>(problem, next);
 #pragma unroll 1
     for (uint32_t count = 0; more; count++) {
         const int block = count & 1;
-        const uint32_t parity = (count / 2 & 1) ^ 1, valid = apart_valid(mine);
+        const uint32_t parity = (count / 2 & 1) ^ 1, valid = checked ? apart_valid(mine) : 0;
         mbarrier_wait(shared.empty(block, 0), parity);
-        if (threadIdx.x % 32 == 0)
+        if (checked && threadIdx.x % 32 == 0)
             st_shared_u32(shared.valid(block) + warp * 4, valid);
-        mine = apart_find(problem, pages, index);
+        mine = apart_find<checked>(problem, pages, index);
         more = next.more();
         apart_advance(problem, arguments.split, next);
-        index = apart_index(problem, next);
+        index = apart_index<checked>(problem, next);
 #pragma unroll 1
         for (int slot = 0; slot < apart_slots; slot++) {
             uint32_t row[apart_slot_tokens];
@@ -197,7 +203,7 @@ static __device__ __forceinline__ void apart_convert_blocks(const sparse_argumen
             apart_convert<tokens>(staged, shared.keys(block), slot * 16 + warp * 4);
             apart_rows(row, slot, mine.row);
             __syncwarp();
-            apart_ask<tokens>(problem, staged, slot, row, mine);
+            apart_ask<tokens, checked>(problem, staged, slot, row, mine);
         }
         apart_arrive(shared.full(block));
     }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Consumers of dequantised keys. Warpgroup 0 makes the scores and probabilities of a block, and each warpgroup its half of
- * the output. A block is given back as soon as its values are multiplied: scores of the next block queued behind them
- * would keep the tensor cores busy, but as long as producers are slower than consumers, an empty block is worth more.
- *
- * Named barriers: 1 and 2 probabilities and factors of block 0 and 1 are there, 3 those before were read, 5 sums.
+/* Consumers of dequantised keys. Warpgroup 0 makes the scores and probabilities of a block, and each warpgroup its half
+ * of the output. A block is given back as soon as its values are multiplied: scores of the next block queued behind
+ * them would keep the tensor cores busy, but as long as producers are slower than consumers, an empty block is worth
+ * more.
  */
 #ifndef RIDGE_SPARSE_CONSUME_CUH
 #define RIDGE_SPARSE_CONSUME_CUH
@@ -30,12 +29,35 @@ static __device__ __forceinline__ void sparse_raise(float (&max)[2], const float
             max[half] = old[half];
 }
 
-/* Probabilities of a block whose scores are there, to shared memory too; factor: what the sums so far are worth. */
-static __device__ __forceinline__ void sparse_probabilities(const sparse_shared &shared, int block, float (&score)[32],
-                                                            mla_row_pair &rows, float (&factor)[2], uint32_t (&p)[4][4])
+/* Scores of a block, when it is there; parity: of the blocks in its place. */
+template <int ctas>
+static __device__ __forceinline__ void sparse_scores(const sparse_shared &shared, int block, uint32_t parity,
+                                                     float (&score)[32])
 {
+    mbarrier_wait(shared.full(block), parity);
+    if (ctas == 1)
+        fence_proxy_async(); /* of what producers stored */
+    wgmma_fence();
+#pragma unroll
+    for (int tile = 0; tile < mla_tiles; tile++)
+        mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
+                          tile > 0);
+    wgmma_commit();
+    wgmma_wait<0>();
+    wgmma_settle(score);
+}
+
+/* Probabilities of block number `count`, whose scores are there, also for warpgroup 1; factor: what the sums so far are
+ * worth. */
+template <bool checked>
+static __device__ __forceinline__ void sparse_probabilities(const sparse_shared &shared, uint32_t count,
+                                                            float (&score)[32], mla_row_pair &rows, float (&factor)[2],
+                                                            uint32_t (&p)[4][4])
+{
+    const int block = count & 1;
     const float old[2] = {rows.max[0], rows.max[1]};
-    sparse_mask(score, shared.valid(block));
+    if (checked)
+        sparse_mask(score, shared.valid(block));
     sparse_raise(rows.max, score);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
@@ -46,49 +68,40 @@ static __device__ __forceinline__ void sparse_probabilities(const sparse_shared 
     }
     mla_exponentiate(score, rows.max, rows.sum);
     mla_round(p, score);
-    named_sync(3, 256);
+    mbarrier_wait(shared.p_empty(), count & 1);
     mla_store_probabilities(shared.p(), p);
+    mbarrier_arrive(shared.p_full());
 }
 
-template <int ctas>
+template <int ctas, bool checked>
 static __device__ __forceinline__ void sparse_consume_left(const sparse_arguments &arguments,
                                                            const sparse_shared &shared, int row0)
 {
-    uint32_t q_parity = 0, count = 0;
+    uint32_t parity = 0, count = 0;
     sparse_each_piece(arguments.problem, arguments.split, blockIdx.y, [&](const sparse_piece &piece) {
         float out[sparse_half / 2], score[32], factor[2];
         uint32_t p[4][4];
         mla_row_pair rows;
         sparse_begin_rows(out, rows);
         if (threadIdx.x == 0)
-            sparse_load_q(arguments, shared, piece.query * arguments.problem.h + row0, q_parity);
-        mbarrier_wait(shared.q_full(), q_parity);
+            sparse_load_q(arguments, shared, piece.query * arguments.problem.h + row0, parity);
+        mbarrier_wait(shared.q_full(), parity);
 #pragma unroll 1
         for (int index = piece.first; index < piece.last; index++, count++) {
             const int block = count & 1;
-            mbarrier_wait(shared.full(block), count / 2 & 1);
-            if (ctas == 1)
-                fence_proxy_async(); /* of what producers stored */
-            wgmma_fence();
-#pragma unroll
-            for (int tile = 0; tile < mla_tiles; tile++)
-                mla_multiply_keys(score, shared.q() + tile * mla_tile_bytes, shared.keys(block) + tile * mla_tile_bytes,
-                                  tile > 0);
-            wgmma_commit();
-            wgmma_wait<0>();
-            wgmma_settle(score);
-            sparse_probabilities(shared, block, score, rows, factor, p);
-            named_arrive(1 + block, 256);
+            sparse_scores<ctas>(shared, block, count / 2 & 1, score);
+            sparse_probabilities<checked>(shared, count, score, rows, factor, p);
             mla_scale_rows(out, factor);
             wgmma_fence();
             mla_add_values(out, p, shared.keys(block), 0);
             wgmma_commit();
-            wgmma_wait<0>(); /* the next scores are not queued behind them: a block is given back as soon as it can be */
+            wgmma_wait<0>(); /* the next scores are not queued behind them: a block is given back as soon as it can be
+                              */
             wgmma_settle(out);
             sparse_release<ctas>(shared, block);
         }
-        sparse_finish(arguments, shared, piece, row0, 0, out, rows);
-        q_parity ^= 1;
+        sparse_finish(arguments, shared, piece, parity, row0, 0, out, rows);
+        parity ^= 1;
     });
 }
 
@@ -96,7 +109,7 @@ template <int ctas>
 static __device__ __forceinline__ void sparse_consume_right(const sparse_arguments &arguments,
                                                             const sparse_shared &shared, int row0)
 {
-    uint32_t count = 0;
+    uint32_t parity = 0, count = 0;
     sparse_each_piece(arguments.problem, arguments.split, blockIdx.y, [&](const sparse_piece &piece) {
         float out[sparse_half / 2], factor[2];
         mla_row_pair rows;
@@ -104,8 +117,8 @@ static __device__ __forceinline__ void sparse_consume_right(const sparse_argumen
 #pragma unroll 1
         for (int index = piece.first; index < piece.last; index++, count++) {
             const int block = count & 1;
-            named_arrive(3, 256);
-            named_sync(1 + block, 256);
+            mbarrier_arrive(shared.p_empty());
+            mbarrier_wait(shared.p_full(), count & 1);
             for (int half = 0; half < 2; half++)
                 factor[half] = ld_shared_f32(shared.factor(block, mla_row_in_tile(half)));
             mla_scale_rows(out, factor);
@@ -116,7 +129,8 @@ static __device__ __forceinline__ void sparse_consume_right(const sparse_argumen
             wgmma_settle(out);
             sparse_release<ctas>(shared, block);
         }
-        sparse_finish(arguments, shared, piece, row0, 1, out, rows);
+        sparse_finish(arguments, shared, piece, parity, row0, 1, out, rows);
+        parity ^= 1;
     });
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Scales folded out of the conversion. Keys are FP16 codes, which e4m3 becomes exactly by one conversion; a token's four
- * scales lie beside them in FP32. Scores are four partial sums of 128 columns, each times its scale in FP32. Values of
- * 128 columns are multiplied by a copy of the probabilities times the scale, in FP16, for which the scale is in units of
- * the largest one so far, rounded down to a power of two; sums of these columns are in the same unit, and are rescaled
- * in FP32 when it grows. The README says where results differ from those of dequantised keys.
+ * Scales folded out of the conversion. Keys are FP16 codes, which e4m3 becomes exactly by one conversion; a token's
+ * four scales lie beside them in FP32. Scores are four partial sums of 128 columns, each times its scale in FP32.
+ * Values of 128 columns are multiplied by a copy of the probabilities times the scale, in FP16, for which the scale is
+ * in units of the largest one so far, rounded down to a power of two; sums of these columns are in the same unit, and
+ * are rescaled in FP32 when it grows. The README says where results differ from those of dequantised keys.
  */
 #ifndef RIDGE_SPARSE_FOLDED_CUH
 #define RIDGE_SPARSE_FOLDED_CUH
@@ -197,8 +197,8 @@ static __device__ __forceinline__ void folded_scores(float (&score)[32], const f
         folded_load_scales(scale, shared, block, tile);
 #pragma unroll
         for (int i = 0; i < 32; i++)
-            score[i] = tile == 0 ? part[i] * scale[i / 4 * 2 + i % 2]
-                                 : fmaf(part[i], scale[i / 4 * 2 + i % 2], score[i]);
+            score[i] =
+                tile == 0 ? part[i] * scale[i / 4 * 2 + i % 2] : fmaf(part[i], scale[i / 4 * 2 + i % 2], score[i]);
     }
 }
 
@@ -228,10 +228,11 @@ static __device__ __forceinline__ void folded_load_probabilities(uint32_t (&p)[4
 }
 
 /* Probabilities of a block from its scores, and factor, what the sums so far are worth; for warpgroup 1 too. */
-static __device__ __forceinline__ void folded_probabilities(const sparse_shared &shared, int block, float (&score)[32],
-                                                            mla_row_pair &rows, float (&factor)[2],
+static __device__ __forceinline__ void folded_probabilities(const sparse_shared &shared, uint32_t count,
+                                                            float (&score)[32], mla_row_pair &rows, float (&factor)[2],
                                                             uint32_t (&p)[4][4])
 {
+    const int block = count & 1;
     const float old[2] = {rows.max[0], rows.max[1]};
     sparse_mask(score, shared.valid(block));
     sparse_raise(rows.max, score);
@@ -244,8 +245,9 @@ static __device__ __forceinline__ void folded_probabilities(const sparse_shared 
     }
     mla_exponentiate(score, rows.max, rows.sum);
     folded_round(p, score);
-    named_sync(3, 256);
+    mbarrier_wait(shared.p_empty(), count & 1);
     mla_store_probabilities(shared.p(), p);
+    mbarrier_arrive(shared.p_full());
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel of 04 and 07; see sparse_folded.cuh. Roles and named barriers as in sparse_consume.cuh; warpgroup 1 takes
+/* The kernel of 04 and 07; see sparse_folded.cuh. Roles as in sparse_consume.cuh; warpgroup 1 takes
  * probabilities from shared memory and makes the copies for its own columns. */
 #ifndef RIDGE_SPARSE_FOLDED_KERNEL_CUH
 #define RIDGE_SPARSE_FOLDED_KERNEL_CUH
@@ -27,14 +27,14 @@ template <int ctas>
 static __device__ __forceinline__ void folded_left(const sparse_arguments &arguments, const folded_shared &shared,
                                                    int row0)
 {
-    uint32_t q_parity = 0, count = 0;
+    uint32_t parity = 0, count = 0;
     folded_each_piece(arguments.problem, arguments.split, blockIdx.y, [&](const sparse_piece &piece) {
         folded_sums sums;
         mla_row_pair rows = {{-INFINITY, -INFINITY}, {0, 0}, {0, 0}};
         folded_begin(sums);
         if (threadIdx.x == 0)
-            sparse_load_q(arguments, shared, piece.query * arguments.problem.h + row0, q_parity);
-        mbarrier_wait(shared.q_full(), q_parity);
+            sparse_load_q(arguments, shared, piece.query * arguments.problem.h + row0, parity);
+        mbarrier_wait(shared.q_full(), parity);
         folded_convert_q(shared.q());
 #pragma unroll 1
         for (int index = piece.first; index < piece.last; index++, count++) {
@@ -45,8 +45,7 @@ static __device__ __forceinline__ void folded_left(const sparse_arguments &argum
             if (ctas == 1)
                 fence_proxy_async(); /* of what producers stored */
             folded_scores(score, shared, block);
-            folded_probabilities(shared, block, score, rows, factor, probability);
-            named_arrive(1 + block, 256);
+            folded_probabilities(shared, count, score, rows, factor, probability);
             folded_values(sums, factor, probability, p, shared, block, 0);
             wgmma_wait<0>();
             folded_settle(sums);
@@ -54,8 +53,8 @@ static __device__ __forceinline__ void folded_left(const sparse_arguments &argum
         }
         float out[128];
         folded_undo(sums, out);
-        sparse_finish(arguments, shared, piece, row0, 0, out, rows);
-        q_parity ^= 1;
+        sparse_finish(arguments, shared, piece, parity, row0, 0, out, rows);
+        parity ^= 1;
     });
 }
 
@@ -63,7 +62,7 @@ template <int ctas>
 static __device__ __forceinline__ void folded_right(const sparse_arguments &arguments, const folded_shared &shared,
                                                     int row0)
 {
-    uint32_t count = 0;
+    uint32_t parity = 0, count = 0;
     folded_each_piece(arguments.problem, arguments.split, blockIdx.y, [&](const sparse_piece &piece) {
         folded_sums sums;
         mla_row_pair rows = {};
@@ -73,8 +72,8 @@ static __device__ __forceinline__ void folded_right(const sparse_arguments &argu
             const int block = count & 1;
             float factor[2];
             uint32_t probability[4][4], p[2][4][4];
-            named_arrive(3, 256);
-            named_sync(1 + block, 256);
+            mbarrier_arrive(shared.p_empty());
+            mbarrier_wait(shared.p_full(), count & 1);
             for (int half = 0; half < 2; half++)
                 factor[half] = ld_shared_f32(shared.factor(block, mla_row_in_tile(half)));
             folded_load_probabilities(probability, shared.p());
@@ -85,7 +84,8 @@ static __device__ __forceinline__ void folded_right(const sparse_arguments &argu
         }
         float out[128];
         folded_undo(sums, out);
-        sparse_finish(arguments, shared, piece, row0, 1, out, rows);
+        sparse_finish(arguments, shared, piece, parity, row0, 1, out, rows);
+        parity ^= 1;
     });
 }
 
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(sparse_threads, 1)
     sparse_start<ctas>(shared);
     if (warpgroup == 2) {
         registers_give<folded_producer_registers>();
-        sparse_produce<folded_codes, ctas>(arguments, shared);
+        sparse_produce<folded_codes, ctas, true>(arguments, shared);
     } else if (warpgroup == 0) {
         registers_take<folded_left_registers>();
         folded_left<ctas>(arguments, shared, row0);

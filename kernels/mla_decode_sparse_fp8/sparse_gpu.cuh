@@ -20,6 +20,7 @@ struct sparse_problem {
     int queries, s_q, h, topk;
     enum kv_format format;
     uint32_t page_size, capacity; /* an index is valid below the capacity */
+    uint32_t page_inverse;        /* 2^32 / page_size, rounded down */
     int64_t block_bytes;
     int overhead; /* what a query costs beside its blocks, where work is shared out (sparse_split.cuh) */
 };
@@ -39,15 +40,19 @@ static inline sparse_problem sparse_problem_of(const struct ridge_call *call)
             sparse_format(dim),
             (uint32_t)dim[SPARSE_PAGE_SIZE],
             (uint32_t)sparse_capacity(dim),
+            ~0u / (uint32_t)dim[SPARSE_PAGE_SIZE],
             sparse_block_bytes(dim),
             0};
 }
 
-/* Bytes of a token; NULL for an index that is no token's, negative ones included. */
+/* Bytes of a token; NULL for an index that is no token's, negative ones included, unless all are known to be. */
+template <bool checked = true>
 static __device__ __forceinline__ const uint8_t *sparse_token(const sparse_problem &problem, int32_t index)
 {
-    const uint32_t token = (uint32_t)index, page = token / problem.page_size;
-    if (token >= problem.capacity)
+    const uint32_t token = (uint32_t)index;
+    uint32_t page = __umulhi(token, problem.page_inverse); /* of an index below 2^31 right, or one too small */
+    page += token - page * problem.page_size >= problem.page_size;
+    if (checked && token >= problem.capacity)
         return NULL;
     return problem.cache + page * problem.block_bytes + (token - page * problem.page_size) * sparse_token_bytes;
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/mla_decode_sparse_fp8/sparse_consume.cuh"
 #include "kernels/mla_decode_sparse_fp8/sparse_produce.cuh"
+#include "kernels/mla_decode_sparse_fp8/sparse_unchecked.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ template <int ctas> static __device__ __forceinline__ void sparse_start(const sp
 }
 
 /* blockIdx: 64 heads, part. */
-template <int ctas>
+template <int ctas, bool checked>
 static __global__ void __launch_bounds__(sparse_threads, 1)
     sparse_kernel(const __grid_constant__ sparse_arguments arguments)
 {
@@ -30,10 +31,10 @@ static __global__ void __launch_bounds__(sparse_threads, 1)
     sparse_start<ctas>(shared);
     if (warpgroup == 2) {
         registers_give<sparse_producer_registers>();
-        sparse_produce<sparse_values, ctas>(arguments, shared);
+        sparse_produce<sparse_values, ctas, checked>(arguments, shared);
     } else if (warpgroup == 0) {
         registers_take<sparse_left_registers>();
-        sparse_consume_left<ctas>(arguments, shared, row0);
+        sparse_consume_left<ctas, checked>(arguments, shared, row0);
     } else {
         registers_give<sparse_right_registers>();
         sparse_consume_right<ctas>(arguments, shared, row0);
@@ -53,12 +54,14 @@ static inline size_t sparse_workspace_bytes(const int64_t *dim, const struct rid
     return sparse_split_bytes(dim, sparse_parts(dim, device));
 }
 
+typedef void (*sparse_function)(sparse_arguments);
+
 /* The state is a sparse_arguments. */
 static inline int sparse_setup(struct ridge_call *call, const void *kernel, int shared_bytes, void **state)
 {
     void *memory = NULL;
     *state = NULL;
-    if (sparse_check_buffers(call))
+    if (sparse_check_buffers(call) || sparse_refuse_plan(call))
         return 1;
     RIDGE_CUDA(call, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     if (posix_memalign(&memory, 64, sizeof(sparse_arguments))) {
@@ -87,7 +90,7 @@ static inline int sparse_setup(struct ridge_call *call, const void *kernel, int 
     return 0;
 }
 
-static inline int sparse_launch(const struct ridge_call *call, void (*kernel)(sparse_arguments), int ctas, int threads,
+static inline int sparse_launch(const struct ridge_call *call, sparse_function kernel, int ctas, int threads,
                                 int shared_bytes)
 {
     const sparse_arguments *arguments = (const sparse_arguments *)call->state;

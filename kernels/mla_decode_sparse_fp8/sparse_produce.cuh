@@ -13,43 +13,31 @@
 
 constexpr int sparse_half_tokens = sparse_block_tokens / 2;
 
-/* Blocks of a part, one after the other. */
-struct sparse_cursor {
-    int query, block, last, queries; /* queries: of this part and those before */
+/* A part's blocks: they lie one after the other in the list of all queries' blocks. */
+struct sparse_span {
+    int first, last;
 };
 
-static __device__ __forceinline__ void sparse_advance(const sparse_problem &problem, const sparse_split &split,
-                                                      sparse_cursor &at)
+static __device__ __forceinline__ int sparse_first_block(const sparse_problem &problem, int unit)
 {
-    at.block++;
-    while (at.block >= at.last && at.query < at.queries) {
-        at.query++;
-        const sparse_piece piece = sparse_piece_of(problem, split, blockIdx.y, at.query);
-        at.block = piece.first;
-        at.last = piece.last;
-    }
+    const int query = unit / sparse_units(problem), blocks = sparse_blocks(problem);
+    const int block = query * blocks + max(unit - query * sparse_units(problem) - problem.overhead, 0);
+    return min(block, problem.queries * blocks);
 }
 
-static __device__ __forceinline__ sparse_cursor sparse_begin(const sparse_problem &problem, const sparse_split &split)
+static __device__ __forceinline__ sparse_span sparse_span_of(const sparse_problem &problem, const sparse_split &split)
 {
-    const int units = sparse_units(problem), begin = (int)blockIdx.y * split.share;
-    sparse_cursor at = {begin / units - 1, 0, 0, min((begin + split.share + units - 1) / units, problem.queries)};
-    sparse_advance(problem, split, at);
-    return at;
+    const int begin = (int)blockIdx.y * split.share;
+    return {sparse_first_block(problem, begin), sparse_first_block(problem, begin + split.share)};
 }
 
-static __device__ __forceinline__ bool sparse_more(const sparse_problem &problem, const sparse_cursor &at)
+/* Index of a block's token; behind the part's last block none, or token 0 where all are known to be tokens'. */
+template <bool checked>
+static __device__ __forceinline__ int32_t sparse_index(const sparse_problem &problem, const sparse_span &span,
+                                                       int block, int token)
 {
-    return at.query < problem.queries && at.block < at.last;
-}
-
-/* Index of token `token` of the cursor's block; -1 behind the end of the part. */
-static __device__ __forceinline__ int32_t sparse_index(const sparse_problem &problem, const sparse_cursor &at,
-                                                       int token)
-{
-    if (!sparse_more(problem, at))
-        return -1;
-    return __ldg(problem.indices + (int64_t)at.query * problem.topk + at.block * sparse_block_tokens + token);
+    return ld_global_s32_if(block < span.last, problem.indices + (int64_t)block * sparse_block_tokens + token,
+                            checked ? -1 : 0);
 }
 
 /* A lane's bytes of a token. */
@@ -86,21 +74,18 @@ struct sparse_values {
     {
         return sparse_bf16(codes, scale);
     }
-    static __device__ __forceinline__ void store_scales(const memory &, int, int, const uint4 &)
-    {
-    }
-    static __device__ __forceinline__ void send_scales(const memory &, int, int, int)
-    {
-    }
+    static __device__ __forceinline__ void store_scales(const memory &, int, int, const uint4 &) {}
+    static __device__ __forceinline__ void send_scales(const memory &, int, int, int) {}
 };
 
-/* Stores a half of which the lane's token has row `row` of the first tile. With one CTA it loads the next half too, `next`
- * the lane's token there: each register is loaded when what it holds is stored, not before: it would be loaded into
- * another and moved at the end of the loop, when it has arrived. */
-template <typename form, int ctas>
+/* Stores a half of which the lane's token has row `row` of the first tile. With one CTA it loads the next half too,
+ * `next` the lane's token there: each register is loaded when what it holds is stored, not before: it would be loaded
+ * into another and moved at the end of the loop, when it has arrived. */
+template <typename form, int ctas, bool checked>
 static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, uint32_t row, const uint8_t *next)
 {
     const int lane = threadIdx.x % 4;
+    const bool there = !checked || next != NULL;
     const auto store = [&](int tile, int chunk, uint4 v) {
         st_shared_v4(row + tile * mla_tile_bytes + (chunk ^ sparse_lane_token() % 8) * 16, v);
     };
@@ -113,15 +98,15 @@ static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, uint32_t 
         store(tile, 2 * lane, make_uint4(a.x, a.y, b.x, b.y));
         store(tile, 2 * lane + 1, make_uint4(c.x, c.y, d.x, d.y));
         if (ctas == 1)
-            raw.code[tile] = ld_global_v4_if(next != NULL, next + tile * 64 + lane * 16);
+            raw.code[tile] = ld_global_v4_if(there, next + tile * 64 + lane * 16);
     }
     if (ctas == 1)
-        raw.scale = ld_global_v4_if(next != NULL, next + 512);
+        raw.scale = ld_global_v4_if(there, next + 512);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
         store(8, 2 * lane + i, raw.rope[i]);
         if (ctas == 1)
-            raw.rope[i] = ld_global_v4_if(next != NULL, next + 528 + lane * 32 + i * 16);
+            raw.rope[i] = ld_global_v4_if(there, next + 528 + lane * 32 + i * 16);
     }
 }
 
@@ -135,85 +120,87 @@ static __device__ __forceinline__ void sparse_send(const sparse_shared &shared, 
         bulk_send(to + tile * mla_tile_bytes, from + tile * mla_tile_bytes, 8 * 128, full);
 }
 
-static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_t *token)
+template <bool checked> static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_t *token)
 {
     const int lane = threadIdx.x % 4;
-    raw.scale = ld_global_v4_if(token != NULL, token + 512);
+    const bool there = !checked || token != NULL;
+    raw.scale = ld_global_v4_if(there, token + 512);
 #pragma unroll
     for (int tile = 0; tile < 8; tile++)
-        raw.code[tile] = ld_global_v4_if(token != NULL, token + tile * 64 + lane * 16);
+        raw.code[tile] = ld_global_v4_if(there, token + tile * 64 + lane * 16);
 #pragma unroll
     for (int i = 0; i < 2; i++)
-        raw.rope[i] = ld_global_v4_if(token != NULL, token + 528 + lane * 32 + i * 16);
+        raw.rope[i] = ld_global_v4_if(there, token + 528 + lane * 32 + i * 16);
 }
 
 /* Bits of a block's 64 tokens, a bit for each that is there; index: of tokens lane and lane + 32. */
-static __device__ __forceinline__ uint2 sparse_valid_bits(const sparse_problem &problem, const int32_t (&index)[2])
+static __device__ __forceinline__ uint2 sparse_valid_bits(const sparse_problem &problem, uint2 index)
 {
-    return make_uint2(__ballot_sync(~0u, (uint32_t)index[0] < problem.capacity),
-                      __ballot_sync(~0u, (uint32_t)index[1] < problem.capacity));
+    return make_uint2(__ballot_sync(~0u, index.x < problem.capacity), __ballot_sync(~0u, index.y < problem.capacity));
 }
 
-/* In a cluster this CTA's half of every block, else both. Tokens are loaded one half ahead, their indices two. */
-template <typename form, int ctas>
+/* In a cluster this CTA's half of every block, else both. Tokens are loaded one half ahead, their indices two: behind
+ * the fence, which would wait for them, or long before it. */
+template <typename form, int ctas, bool checked>
 static __device__ __forceinline__ void sparse_produce(const sparse_arguments &arguments,
                                                       const typename form::memory &shared)
 {
     const sparse_problem &problem = arguments.problem;
+    const sparse_span span = sparse_span_of(problem, arguments.split);
     constexpr int halves = 2 / ctas;
-    const int rank = ctas == 2 ? (int)cluster_rank() : 0, token = sparse_lane_token(), lane = threadIdx.x % 32;
-    sparse_cursor at = sparse_begin(problem, arguments.split);
-    bool more = sparse_more(problem, at);
-    int half = 0; /* of the cursor's block */
-    const auto next_index = [&] {
-        const int32_t index = sparse_index(problem, at, (rank + half) * sparse_half_tokens + token);
-        half = (half + 1) % halves;
-        if (half == 0)
-            sparse_advance(problem, arguments.split, at);
-        return index;
+    const int rank = ctas == 2 ? (int)cluster_rank() : 0, warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0);
+    const auto index_of = [&](int from,
+                              int half) { /* halves of blocks from `from` on */
+                                          return sparse_index<checked>(problem, span, from + half / halves,
+                                                                       (rank + half % halves) * sparse_half_tokens +
+                                                                           sparse_lane_token());
     };
-    sparse_cursor valid_at = at;
-    int32_t valid[2] = {sparse_index(problem, at, lane), sparse_index(problem, at, lane + 32)};
+    const auto indices_of = [&](int block) {
+        const int lane = threadIdx.x % 32;
+        return make_uint2(sparse_index<checked>(problem, span, block, lane),
+                          sparse_index<checked>(problem, span, block, lane + 32));
+    };
     sparse_raw raw;
-    sparse_load(raw, sparse_token(problem, next_index()));
-    int32_t index = next_index();
-    for (uint32_t count = 0; more; count++) {
+    sparse_load<checked>(raw, sparse_token<checked>(problem, index_of(span.first, 0)));
+    int32_t index = index_of(span.first, 1);
+    uint2 valid = indices_of(span.first);
+    uint32_t count = 0;
+#pragma unroll 1
+    for (int from = span.first; from < span.last; from++, count++) {
         const int block = count & 1;
-        const uint2 bits = sparse_valid_bits(problem, valid);
-        sparse_advance(problem, arguments.split, valid_at);
-        more = sparse_more(problem, valid_at);
-        valid[0] = sparse_index(problem, valid_at, lane);
-        valid[1] = sparse_index(problem, valid_at, lane + 32);
-        const uint8_t *next = sparse_token(problem, index);
-        index = next_index();
+        const uint2 bits = checked ? sparse_valid_bits(problem, valid) : uint2{};
+        const uint8_t *next = sparse_token<checked>(problem, index);
+        index = index_of(from, 2);
         mbarrier_wait(shared.empty(block), (count / 2 & 1) ^ 1);
-        if (threadIdx.x % 128 == 0)
+        if (checked && threadIdx.x % 128 == 0)
             st_shared_v2_f32(shared.valid(block), __uint_as_float(bits.x), __uint_as_float(bits.y));
         if (ctas == 2 && threadIdx.x % 128 == 0)
             mbarrier_arrive_expect(shared.full(block), 4 * form::group_bytes);
 #pragma unroll
         for (int i = 0; i < halves; i++) {
+            const int first = (rank + i) * sparse_half_tokens, mine = first + sparse_lane_token();
             if (i > 0) {
-                next = sparse_token(problem, index);
-                index = next_index();
+                next = sparse_token<checked>(problem, index);
+                index = index_of(from, i + 2);
             }
-            const int mine = (rank + i) * sparse_half_tokens + token;
             form::store_scales(shared, block, mine, raw.scale);
-            sparse_convert<form, ctas>(raw, shared.keys(block) + mine * 128, next);
-            if (ctas == 2)
+            sparse_convert<form, ctas, checked>(raw, shared.keys(block) + mine * 128, next);
+            if (ctas == 2) {
                 fence_proxy_async();
+                __syncwarp();
+                sparse_load<checked>(raw, next); /* before what is sent, which would be in their way */
+            }
             __syncwarp(); /* with one CTA consumers fence: a fence here would wait for the loads */
-            if (ctas == 2)
-                sparse_load(raw, next); /* before what is sent, which would be in their way */
-            if (lane == 0) {
+            if (elect()) {
                 mbarrier_arrive(shared.full(block));
                 if (ctas == 2) {
-                    sparse_send(shared, block, mine, rank);
-                    form::send_scales(shared, block, mine, rank);
+                    sparse_send(shared, block, first + warp * 8, rank);
+                    form::send_scales(shared, block, first + warp * 8, rank);
                 }
             }
             __syncwarp();
         }
+        valid = indices_of(from + 1);
     }
 }
 

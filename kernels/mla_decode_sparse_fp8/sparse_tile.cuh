@@ -15,16 +15,16 @@
 #include "kernels/support/tensor_map.h"
 
 constexpr int sparse_rows = 64, sparse_threads = 384, sparse_half = sparse_d_v / 2;
-constexpr int sparse_left_registers = 208, sparse_right_registers = 168, sparse_producer_registers = 128;
+constexpr int sparse_left_registers = 200, sparse_right_registers = 168, sparse_producer_registers = 136;
 
-/* Shared memory: q, two blocks of keys, probabilities, a row's factor for each block and its sum, valid tokens, barriers.
- * In the crossover keys are on their way to the other CTA while this one has them, so probabilities have a tile of their
- * own. */
+/* Shared memory: q, two blocks of keys, probabilities, a row's factor for each block and in the end, valid tokens,
+ * barriers. In the crossover keys are on their way to the other CTA while this one has them, so probabilities have a
+ * tile of their own. */
 constexpr int sparse_keys_at = mla_block_bytes, sparse_p_at = 3 * mla_block_bytes;
 constexpr int sparse_rows_at = sparse_p_at + mla_tile_bytes;
 constexpr int sparse_valid_at = sparse_rows_at + 3 * sparse_rows * (int)sizeof(float);
-constexpr int sparse_barriers_at = sparse_valid_at + 2 * 8, sparse_shared_bytes = sparse_barriers_at + 8 * 6;
-static_assert(sparse_shared_bytes <= 232448, "more than the shared memory of a block");
+constexpr int sparse_barriers_at = sparse_valid_at + 2 * 8, sparse_shared_bytes = sparse_barriers_at + 8 * 10;
+static_assert(sparse_shared_bytes % 16 == 0 && sparse_shared_bytes <= 232448, "more than the shared memory of a block");
 
 struct sparse_arguments {
     CUtensorMap q; /* boxes of 64 rows x 64 columns */
@@ -52,7 +52,8 @@ struct sparse_shared {
     {
         return base + sparse_rows_at + (block * sparse_rows + row) * 4;
     }
-    __device__ uint32_t sum(int row) const
+    /* What the row's output is multiplied by in the end. */
+    __device__ uint32_t total(int row) const
     {
         return factor(2, row);
     }
@@ -77,11 +78,25 @@ struct sparse_shared {
     {
         return base + sparse_barriers_at + 32 + block * 8;
     }
+    /* Probabilities of the next block, and what goes with them. */
+    __device__ uint32_t p_full() const
+    {
+        return base + sparse_barriers_at + 48;
+    }
+    __device__ uint32_t p_empty() const
+    {
+        return base + sparse_barriers_at + 56;
+    }
+    __device__ uint32_t total_full() const
+    {
+        return base + sparse_barriers_at + 64;
+    }
 };
 
-/* full: the arrivals of this CTA's producers, and in a cluster the bytes of the other's. empty: of all CTAs' consumers. */
-template <int ctas>
-static __device__ __forceinline__ void sparse_init_barriers(const sparse_shared &shared)
+/* full: the arrivals of this CTA's producers, and in a cluster the bytes of the other's. empty: of all CTAs' consumers.
+ * Where a warpgroup waits for the other's stores all lanes arrive: racecheck does not see
+ * that a lane which arrives for its warp does so for the stores of all (tests/racecheck_barriers.cu). */
+template <int ctas> static __device__ __forceinline__ void sparse_init_barriers(const sparse_shared &shared)
 {
     mbarrier_init(shared.q_full(), 1);
     mbarrier_init(shared.q_empty(), 8);
@@ -89,6 +104,9 @@ static __device__ __forceinline__ void sparse_init_barriers(const sparse_shared 
         mbarrier_init(shared.full(block), ctas == 1 ? 8 : 5);
         mbarrier_init(shared.empty(block), 8 * ctas);
     }
+    mbarrier_init(shared.p_full(), 128);
+    mbarrier_init(shared.p_empty(), 128);
+    mbarrier_init(shared.total_full(), 128);
     mbarrier_init_fence();
 }
 
@@ -134,37 +152,51 @@ static __device__ __forceinline__ mla_problem sparse_as_dense(const sparse_probl
     return dense;
 }
 
-/* End of a piece: what the rows' sums make of the output (barrier 5). Warpgroup 0 has the sums and writes lse. */
-static __device__ __forceinline__ void sparse_finish(const sparse_arguments &arguments, const sparse_shared &shared,
-                                                     const sparse_piece &piece, int row0, int warpgroup,
-                                                     const float (&out)[sparse_half / 2], const mla_row_pair &rows)
+/* Of a row whose probabilities under `max` add up to `sum`; one thread in four stores. */
+static __device__ __forceinline__ void sparse_store_lse(const sparse_arguments &arguments, const sparse_piece &piece,
+                                                        int row, float sum, float max)
 {
     const sparse_problem &problem = arguments.problem;
-    float factor[2];
-    if (warpgroup == 0) {
-#pragma unroll
-        for (int half = 0; half < 2; half++) {
-            const int row = mla_row_in_tile(half);
-            float sum = rows.sum[half] + __shfl_xor_sync(~0u, rows.sum[half], 1);
-            sum += __shfl_xor_sync(~0u, sum, 2);
-            st_shared_f32(shared.sum(row), sum);
-            const float lse = sum > 0 || sum != sum ? rows.max[half] * sparse_scale_log2 + log2f(sum) : -INFINITY;
-            if (threadIdx.x % 4 == 0 && piece.whole)
-                problem.lse[sparse_lse_at(problem, piece.query, row0 + row)] =
-                    lse == -INFINITY ? INFINITY : lse * sparse_ln2;
-            else if (threadIdx.x % 4 == 0)
-                __stcg(arguments.split.part_lse + (int64_t)piece.slot * problem.h + row0 + row, lse);
-        }
+    const float lse = sum > 0 || sum != sum ? max * sparse_scale_log2 + log2f(sum) : -INFINITY;
+    if (threadIdx.x % 4 == 0 && piece.whole)
+        problem.lse[sparse_lse_at(problem, piece.query, row)] = lse == -INFINITY ? INFINITY : lse * sparse_ln2;
+    else if (threadIdx.x % 4 == 0)
+        __stcg(arguments.split.part_lse + (int64_t)piece.slot * problem.h + row, lse);
+}
+
+/* What the rows' sums make of the output. Warpgroup 0 has the sums, writes lse, and leaves factors for warpgroup 1.
+ * (A named barrier at which both wait, each in its own code, is divergent to synccheck.) */
+static __device__ __forceinline__ void sparse_total(const sparse_arguments &arguments, const sparse_shared &shared,
+                                                    const sparse_piece &piece, uint32_t parity, int row0, int warpgroup,
+                                                    const mla_row_pair &rows, float (&factor)[2])
+{
+    if (warpgroup == 1) {
+        mbarrier_wait(shared.total_full(), parity);
+        for (int half = 0; half < 2; half++)
+            factor[half] = ld_shared_f32(shared.total(mla_row_in_tile(half)));
+        return;
     }
-    __syncwarp(); /* bar.sync is for whole warps, and one lane in four has stored */
-    named_sync(5, 256);
 #pragma unroll
     for (int half = 0; half < 2; half++) {
-        const float sum = ld_shared_f32(shared.sum(mla_row_in_tile(half)));
+        float sum = rows.sum[half] + __shfl_xor_sync(~0u, rows.sum[half], 1);
+        sum += __shfl_xor_sync(~0u, sum, 2);
         factor[half] = sum > 0 || sum != sum ? 1 / sum : 0;
+        st_shared_f32(shared.total(mla_row_in_tile(half)), factor[half]); /* four lanes the same */
+        sparse_store_lse(arguments, piece, row0 + mla_row_in_tile(half), sum, rows.max[half]);
     }
-    const mla_problem dense = sparse_as_dense(problem);
+    mbarrier_arrive(shared.total_full());
+}
+
+/* End of a piece. parity: of the part's pieces. */
+static __device__ __forceinline__ void sparse_finish(const sparse_arguments &arguments, const sparse_shared &shared,
+                                                     const sparse_piece &piece, uint32_t parity, int row0,
+                                                     int warpgroup, const float (&out)[sparse_half / 2],
+                                                     const mla_row_pair &rows)
+{
+    const mla_problem dense = sparse_as_dense(arguments.problem);
     const mla_split split = {arguments.split.parts, arguments.split.part_out, arguments.split.part_lse};
+    float factor[2];
+    sparse_total(arguments, shared, piece, parity, row0, warpgroup, rows, factor);
     if (piece.whole)
         mla_store_whole(dense, shared.q(), out, factor, warpgroup, piece.query, row0);
     else

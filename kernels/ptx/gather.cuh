@@ -24,6 +24,22 @@ static __device__ __forceinline__ uint4 ld_global_v4_if(bool there, const void *
     return v;
 }
 
+/* 9.7.9.8 (ld): 4 bytes, `otherwise` where they are not there. No .nc, which ptxas would move across a fence. */
+static __device__ __forceinline__ int32_t ld_global_s32_if(bool there, const int32_t *pointer, int32_t otherwise)
+{
+    int32_t v;
+    asm volatile("{\n"
+                 ".reg .pred there;\n"
+                 "setp.ne.b32 there, %2, 0;\n"
+                 "mov.b32 %0, %3;\n"
+                 "@there ld.global.s32 %0, [%1];\n"
+                 "}"
+                 : "=&r"(v)
+                 : "l"(pointer), "r"((int)there), "r"(otherwise)
+                 : "memory");
+    return v;
+}
+
 /* 9.7.9.25.3.1 (cp.async): 8 bytes to shared memory, both addresses 8-byte aligned; zeros, and no access, where `there`
  * is not. */
 static __device__ __forceinline__ void cp_async_8_if(bool there, uint32_t shared, const void *global)
