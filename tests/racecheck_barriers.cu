@@ -5,10 +5,11 @@
  *   nvcc -gencode arch=compute_90a,code=sm_90a -I. -o racecheck_barriers tests/racecheck_barriers.cu
  *   compute-sanitizer --tool racecheck ./racecheck_barriers cluster
  *
- * Seen with CUDA 13.0: no hazard in block, some, gone and each; two or three in nested, arrive, local, window, cluster
- * and none. So the tool follows neither bar.arrive, nor a barrier while another is in use, nor an mbarrier for the
- * lanes that leave the arrival to one of them. (Whether it follows the window of the cluster cannot be told apart from
- * that here.)
+ * Seen with CUDA 13.0: no hazard in block, some, gone, each and places; two or three in nested, arrive, local, window,
+ * cluster and none. So the tool follows neither bar.arrive, nor a barrier while another is in use, nor an mbarrier for
+ * the lanes that leave the arrival to one of them. (Whether it follows the window of the cluster cannot be told apart
+ * from that here.) Synccheck reports 64 threads of places, which it calls divergent, and none of some: warps that wait
+ * at one barrier are to come to it by one instruction.
  *
  * Each mode but `none` orders every write and read by PTX ISA 9.0, 9.7.13, and each checks what was exchanged.
  */
@@ -29,10 +30,11 @@ enum mode {
     local,   /* the same, a lane arrives for its warp */
     window,  /* the same with mbarrier.arrive.shared::cluster, on its own CTA's barrier */
     cluster, /* the same on both CTAs' barriers, as consumers of a multicast give a stage back */
+    places,  /* bar.sync of the two warps, each in a place of its own in the code */
     none,    /* no barrier: a race */
 };
-static const char *const names[] = {"block", "some",  "gone",   "nested",  "arrive",
-                                    "each",  "local", "window", "cluster", "none"};
+static const char *const names[] = {"block", "some",   "gone",    "nested", "arrive", "each",
+                                    "local", "window", "cluster", "places", "none"};
 
 /* Warp `from` has done something that the other of the two must not do before. */
 template <enum mode mode> static __device__ void meet(int id, uint32_t barrier, int from, uint32_t parity)
@@ -42,7 +44,7 @@ template <enum mode mode> static __device__ void meet(int id, uint32_t barrier, 
         __syncthreads();
     if (mode == nested)
         named_sync(id, 96);
-    if (warp == 2 || mode == none || mode == block || mode == nested)
+    if (warp == 2 || mode == none || mode == block || mode == nested || mode == places)
         return;
     if (mode == arrive && warp == from)
         named_arrive(id, 64);
@@ -79,6 +81,17 @@ template <enum mode mode> static __global__ void __cluster_dims__(2) exchange(in
     for (uint32_t turn = 0; turn < 3 && !(mode == gone && warp == 2); turn++) {
         if (mode == nested && warp != 1)
             named_sync(3, 64);
+        if (mode == places && warp == 0) {
+            value[lane] = lane + (int)turn;
+            named_sync(1, 64);
+            named_sync(2, 64);
+        } else if (mode == places && warp == 1) {
+            named_sync(1, 64);
+            sum += value[31 - lane];
+            named_sync(2, 64);
+        }
+        if (mode == places)
+            continue;
         if (warp == 0)
             value[lane] = lane + (int)turn;
         meet<mode>(1, written, 0, turn % 2);
@@ -94,9 +107,9 @@ template <enum mode mode> static __global__ void __cluster_dims__(2) exchange(in
 
 int main(int count, char **argument)
 {
-    void (*const kernel[])(int *) = {exchange<block>,   exchange<some>, exchange<gone>,  exchange<nested>,
-                                     exchange<arrive>,  exchange<each>, exchange<local>, exchange<window>,
-                                     exchange<cluster>, exchange<none>};
+    void (*const kernel[])(int *) = {exchange<block>,   exchange<some>,   exchange<gone>,  exchange<nested>,
+                                     exchange<arrive>,  exchange<each>,   exchange<local>, exchange<window>,
+                                     exchange<cluster>, exchange<places>, exchange<none>};
     int mode = 0, *out, faults = 0;
     while (count > 1 && mode < none && strcmp(argument[1], names[mode]) != 0)
         mode++;
