@@ -14,7 +14,7 @@ static int (*const starts[])(const struct ridge_call *, const struct gemm_fp8_bl
     gemm_fp8_block_spread_start<tile>, gemm_fp8_block_direct_start<wide>, gemm_fp8_block_direct_start<narrow>};
 using choice = gemm_fp8_block_choice<compiled, starts, gemm_fp8_block_setup_direct>;
 
-extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_13_kept_factor = {
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_14_kept_factor = {
     .idea = "11 with machine code in which seven FFMA of eight keep the promotion's factor for the next one, not one "
             "of two",
     .source = "gemm_fp8_block_11; DeepGEMM, which once set the same hints, to the opposite",
