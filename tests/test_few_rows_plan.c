@@ -12,7 +12,8 @@
 
 static const struct ridge_device h200 = {
     .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
-static const struct few_rows_product products[] = {{64, false, false}, {128, true, true}};
+static const struct few_rows_product products[] = {
+    {64, false, false, false}, {128, true, true, false}, {128, true, false, true}};
 static const int64_t layers[][2] = {{2112, 7168},  {576, 7168},  {24576, 1536}, {32768, 512},
                                     {7168, 16384}, {4096, 7168}, {7168, 2048}};
 
@@ -48,6 +49,45 @@ static void shared_memory_is_laid_out(void **state)
                 assert_true(plan.bytes <= h200.smem_optin_bytes);
             }
     assert_true(plans > 150);
+}
+
+/* In turns, totals that change hands and D lie where the ring was, or behind it if it is filled for a next tile. */
+static void turns_have_their_place(void **state)
+{
+    (void)state;
+    int plans = 0;
+    for (int splits = 1; splits <= 8; splits++)
+        for (int m = 1; m <= 256; m += 85)
+            for (int clusters = 0; clusters <= 2; clusters++)
+                for (int stages = 0; stages <= 9; stages++) {
+                    const int64_t dim[] = {m, 2112, 4000};
+                    struct few_rows_plan plan = {.rows = 64, .splits = splits, .clusters = clusters, .stages = stages};
+                    const char *rule = few_rows_complete(&plan, &products[2], dim, &h200);
+                    if (stages > 0 && stages < 4 && (splits == 1 || clusters == 0))
+                        assert_non_null(strstr(rule, "in turns four"));
+                    if (rule)
+                        continue;
+                    plans++;
+                    const int totals = plan.consumers * plan.columns * 2, part = (plan.blocks_split + 2) / 2 * 2;
+                    assert_int_equal(plan.consumers, 256);
+                    assert_int_equal(plan.columns, plan.width / 2);
+                    assert_true(plan.staging >= plan.merge + totals);
+                    if (plan.clusters == plan.tiles_b)
+                        assert_true(plan.merge == 0 && plan.sums >= plan.staging + 2 * FEW_ROWS_LINES);
+                    else
+                        assert_true(plan.merge == plan.sums && plan.barriers >= plan.staging + 2 * FEW_ROWS_LINES);
+                    assert_true(plan.sums >= plan.scales + plan.stages * plan.scale_bytes);
+                    assert_true(plan.barriers - plan.sums >= (splits - 1) * plan.owned * plan.consumers * 16);
+                    assert_int_equal(plan.stage_bytes % 1024 + plan.sums % 16 + plan.barriers % 8, 0);
+                    assert_true(plan.bytes >= plan.barriers + 16 * plan.stages + 8);
+                    assert_true(plan.bytes <= h200.smem_optin_bytes);
+                    /* a stage that is filled again is the same warpgroup's */
+                    assert_true(plan.stages % 4 == 0 || plan.stages == part);
+                }
+    assert_true(plans > 100);
+    struct few_rows_plan plan = {.rows = 48, .splits = 1};
+    const int64_t dim[] = {64, 64, 512};
+    assert_non_null(strstr(few_rows_complete(&plan, &products[2], dim, &h200), "are 64 in turns"));
 }
 
 /* A stage is held until the next one is there: one stage would wait for itself. */
@@ -96,9 +136,9 @@ static void every_group_has_an_owner(void **state)
 static void choice_fits_the_chip(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2 * 2 * 7; i++) {
-        const int64_t dim[] = {64 << i % 2, layers[i / 4][0], layers[i / 4][1]};
-        const struct few_rows_plan plan = few_rows_choose(&products[i / 2 % 2], dim, &h200);
+    for (int i = 0; i < 2 * 3 * 7; i++) {
+        const int64_t dim[] = {64 << i % 2, layers[i / 6][0], layers[i / 6][1]};
+        const struct few_rows_plan plan = few_rows_choose(&products[i / 2 % 3], dim, &h200);
         assert_in_range(plan.clusters, 1, few_rows_places(&plan, &h200)); /* nobody waits for an SM */
         assert_in_range(plan.clusters * plan.splits, 64, 264);
         assert_true(plan.stages >= 2);
@@ -114,6 +154,14 @@ static void choice_fits_the_chip(void **state)
     }
     const int64_t dim[] = {64, 4096, 7168};
     assert_true(few_rows_choose(&products[0], dim, &(struct ridge_device){.smem_optin_bytes = 232448}).stages > 0);
+}
+
+/* 48 rows, in more CTAs, are estimated alike and took 7 % longer. */
+static void few_ctas_do_what_more_do(void **state)
+{
+    (void)state;
+    const int64_t dim[] = {128, 576, 7168};
+    assert_int_equal(few_rows_choose(&products[1], dim, &h200).rows, 64);
 }
 
 static const char *refusal(const char *plan)
@@ -151,15 +199,16 @@ static void plans_are_obeyed(void **state)
     (void)state;
     static char plan[256][RIDGE_PLAN_BYTES];
     char again[RIDGE_PLAN_BYTES];
-    for (int i = 0; i < 2 * 7; i++) {
-        const int64_t dim[] = {64 << i % 2, layers[i / 2][0], layers[i / 2][1]};
-        const int plans = few_rows_plans(&products[i % 2], dim, &h200, plan, 256);
-        assert_in_range(plans, 2, 100);
-        assert_int_equal(few_rows_plans(&products[i % 2], dim, &h200, plan, 1), 1);
+    for (int i = 0; i < 3 * 2 * 7; i++) {
+        const struct few_rows_product *product = &products[i % 3];
+        const int64_t dim[] = {64 << i / 3 % 2, layers[i / 6][0], layers[i / 6][1]};
+        const int plans = few_rows_plans(product, dim, &h200, plan, 256);
+        assert_in_range(plans, product->turns ? 1 : 2, 100);
+        assert_int_equal(few_rows_plans(product, dim, &h200, plan, 1), 1);
         for (int j = 0; j < plans; j++) {
             struct ridge_device device = h200;
             device.plan = plan[j];
-            const struct few_rows_plan chosen = few_rows_choose(&products[i % 2], dim, &device);
+            const struct few_rows_plan chosen = few_rows_choose(product, dim, &device);
             few_rows_write(&chosen, again);
             assert_string_equal(plan[j], again);
             for (int k = 0; k < j; k++)
@@ -171,10 +220,11 @@ static void plans_are_obeyed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_memory_is_laid_out), cmocka_unit_test(there_are_two_stages),
-        cmocka_unit_test(every_block_is_one_splits), cmocka_unit_test(every_group_has_an_owner),
-        cmocka_unit_test(choice_fits_the_chip),      cmocka_unit_test(a_bad_plan_is_refused),
-        cmocka_unit_test(plans_are_obeyed),
+        cmocka_unit_test(shared_memory_is_laid_out), cmocka_unit_test(turns_have_their_place),
+        cmocka_unit_test(there_are_two_stages),      cmocka_unit_test(every_block_is_one_splits),
+        cmocka_unit_test(every_group_has_an_owner),  cmocka_unit_test(choice_fits_the_chip),
+        cmocka_unit_test(a_bad_plan_is_refused),     cmocka_unit_test(plans_are_obeyed),
+        cmocka_unit_test(few_ctas_do_what_more_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ static __device__ __forceinline__ void few_rows_release(uint32_t empty)
 /* BF16: sums stay in the tensor cores' accumulators. */
 template <int columns> struct few_rows_bf16 {
     static constexpr int depth = 64, groups = columns / 8;
-    static constexpr few_rows_product traits = {depth, false, false};
+    static constexpr few_rows_product traits = {depth, false, false, false};
     struct scales {
     };
 

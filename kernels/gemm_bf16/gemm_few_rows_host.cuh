@@ -24,10 +24,12 @@ static inline int few_rows_encode(const struct ridge_call *call, enum ridge_dtyp
 /* The buffers are a, b, the scales if there are any, d. */
 template <template <int columns> class product> static const void *few_rows_kernel(const few_rows_plan &plan)
 {
-    if constexpr (product<64>::traits.wide)
-        if (plan.columns > 64)
-            return (const void *)gemm_few_rows<product<128>>;
-    return (const void *)gemm_few_rows<product<64>>;
+    if constexpr (product<64>::traits.turns)
+        return product<64>::kernel(plan);
+    else if constexpr (product<64>::traits.wide)
+        return plan.columns > 64 ? (const void *)gemm_few_rows<product<128>> : (const void *)gemm_few_rows<product<64>>;
+    else
+        return (const void *)gemm_few_rows<product<64>>;
 }
 
 template <template <int columns> class product>

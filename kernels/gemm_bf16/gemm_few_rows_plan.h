@@ -15,25 +15,30 @@ enum {
     FEW_ROWS_MAX_M = 256,
     FEW_ROWS_WARPGROUPS = 2, /* consumers at most, of 64 rows of B and 64 or 128 of A each */
     FEW_ROWS_STAGING = 1024, /* bytes a warp */
+    FEW_ROWS_LINES = 8192,   /* bytes a warpgroup in turns: 64 rows of D */
 };
 
 struct few_rows_product {
     int depth;   /* elements of k in 128 bytes */
     bool scaled; /* a scale for every row of A and 128 bytes of k */
     bool wide;   /* a warpgroup may take 128 rows of A */
+    bool turns;  /* two warpgroups take blocks of k in turn, each with all sums (gemm_fp8_block_turns.cuh) */
 };
 
 struct few_rows_plan {
     int rows, width;                /* of B and of A in a tile */
-    int columns;                    /* rows of A that a warpgroup takes */
+    int columns;                    /* rows of A that a warpgroup takes, in turns those that it stores */
     int splits;                     /* of k, the CTAs of a cluster */
     int clusters, tiles_b, tiles_a; /* clusters for each tile of A; tiles along n and m */
     int consumers, stages;          /* threads; of the ring */
+    int readers;                    /* in turns: warps that read a stage */
     int blocks;                     /* of k, 128 bytes each */
     int blocks_split, blocks_rest;  /* of a split: blocks / splits, and one more for the first `blocks_rest` */
     int owned;                      /* of the groups of 8 rows of A, those that a split adds up */
-    int stage_bytes, scale_bytes;   /* of a stage: two blocks of both operands; two of scales */
-    int scales, sums, staging, barriers, bytes; /* shared memory: where what begins */
+    int deep;                       /* blocks of a stage */
+    int stage_bytes, scale_bytes;   /* of a stage: blocks of both operands; of scales */
+    int scales, sums, merge, staging, barriers, bytes; /* shared memory: where what begins, and its end */
+    bool turns;                                        /* of the product */
 };
 
 static inline int few_rows_up(int64_t value, int64_t by)
@@ -46,10 +51,10 @@ static inline int few_rows_warpgroups(const struct few_rows_plan *plan)
     return few_rows_up(plan->rows, 64) * plan->width / plan->columns;
 }
 
-/* Consumers and a producing warp; a warpgroup where it has registers to give. */
+/* Consumers and a producing warp; a warpgroup, of which one warp or two work, where it has registers to give. */
 static inline int few_rows_threads(const struct few_rows_plan *plan)
 {
-    return plan->consumers + (plan->columns > 64 ? 128 : 32);
+    return plan->consumers + (plan->columns > 64 || plan->turns ? 128 : 32);
 }
 
 /* Lays out shared memory: as many stages as have room, at most those of the plan and those that are of use. */
@@ -75,12 +80,42 @@ static inline void few_rows_place(struct few_rows_plan *plan, int64_t shared)
     plan->bytes = plan->barriers + 16 * stages + 8;
 }
 
+/* The same in turns, where a tile ends with totals that change hands and D in whole lines: in the ring's place, unless
+ * the ring is being filled for a next tile. Pairs of blocks are one warpgroup's and the other's; a number of stages
+ * that four divides makes a stage always the same warpgroup's, which so knows its phase. */
+static inline void few_rows_place_turns(struct few_rows_plan *plan, int64_t shared)
+{
+    const int sums = (plan->splits - 1) * plan->owned * plan->consumers * 16;
+    const int own = plan->consumers * plan->columns * 2, end = own + 2 * FEW_ROWS_LINES;
+    const bool one = plan->clusters == plan->tiles_b;
+    const int64_t room = shared - sums - (one ? 0 : end) - 8, fit = room / (plan->stage_bytes + plan->scale_bytes + 16);
+    const int use =
+        few_rows_up(few_rows_up(plan->blocks, plan->splits), 2) * 2 * few_rows_up(plan->tiles_b, plan->clusters);
+    int stages = fit < use ? (int)fit : use;
+    if (plan->stages > 0 && plan->stages < stages)
+        stages = plan->stages;
+    plan->stages = stages < use ? stages / 4 * 4 : stages;
+    plan->scales = plan->stages * plan->stage_bytes;
+    plan->sums = plan->scales + plan->stages * plan->scale_bytes;
+    if (one && plan->sums < end)
+        plan->sums = end;
+    plan->merge = one ? 0 : plan->sums;
+    plan->staging = plan->merge + own;
+    plan->barriers = plan->sums + sums + (one ? 0 : end);
+    plan->bytes = plan->barriers + 16 * plan->stages + 8;
+}
+
 /* Completes a plan that has rows and splits, and may have clusters and stages. NULL, or the rule it breaks. */
 static inline const char *few_rows_complete(struct few_rows_plan *plan, const struct few_rows_product *product,
                                             const int64_t *dim, const struct ridge_device *device)
 {
     plan->width = dim[0] <= 64 ? 64 : 128;
     plan->columns = product->wide && plan->width > 64 && plan->rows > 64 ? 128 : 64;
+    plan->turns = product->turns;
+    if (plan->turns && plan->rows != 64)
+        return "rows are 64 in turns";
+    if (plan->turns)
+        plan->columns = plan->width / 2;
     plan->blocks = few_rows_up(dim[2], product->depth);
     if (plan->rows < 16 || plan->rows % 16 || few_rows_warpgroups(plan) > FEW_ROWS_WARPGROUPS)
         return "rows are a multiple of 16, at most 128, and 64 in BF16 for m > 64";
@@ -98,10 +133,15 @@ static inline const char *few_rows_complete(struct few_rows_plan *plan, const st
     plan->blocks_rest = plan->blocks % plan->splits;
     plan->owned = few_rows_up(plan->columns / 8, plan->splits);
     plan->consumers = 128 * few_rows_warpgroups(plan);
-    plan->stage_bytes = 256 * (plan->rows + plan->width);
-    plan->scale_bytes = product->scaled ? 8 * plan->width : 0;
-    few_rows_place(plan, device->smem_optin_bytes);
-    return plan->stages > 0 ? NULL : "shared memory has no room for two stages";
+    plan->deep = plan->turns ? 1 : 2;
+    plan->readers = plan->consumers / (plan->turns ? 64 : 32);
+    plan->stage_bytes = 128 * plan->deep * (plan->rows + plan->width);
+    plan->scale_bytes = product->scaled ? 4 * plan->deep * plan->width : 0;
+    if (plan->turns)
+        few_rows_place_turns(plan, device->smem_optin_bytes);
+    else
+        few_rows_place(plan, device->smem_optin_bytes);
+    return plan->stages > 0 ? NULL : "shared memory has no room for two stages, in turns four";
 }
 
 /* Reads a plan, ROWS:SPLITS[:CLUSTERS[:STAGES]], in which 0 or nothing leaves a field open, and completes it.
@@ -165,7 +205,9 @@ static inline double few_rows_estimate(const struct few_rows_plan *plan, const s
     time = time > multiply ? time : multiply;
     const double meet = plan->splits > 1 ? 1.3 + 0.05 * plan->splits + 2.2 * wide : 0;
     const double ends = plan->width > 64 ? turns * 0.6 * (1 + wide) : 0;
-    return time + 0.2 * (fill + multiply) + 1.3 + waves + meet + ends;
+    const double starts =
+        0.002 * plan->clusters * plan->splits * plan->tiles_a; /* of two equals that with fewer CTAs */
+    return time + 0.2 * (fill + multiply) + 1.3 + waves + meet + ends + starts;
 }
 
 /* The i-th plan worth a thought: every number of rows and of splits, for all tiles at once or persistent. */

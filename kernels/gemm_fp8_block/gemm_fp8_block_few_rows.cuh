@@ -12,7 +12,7 @@
  * columns each. */
 template <int columns> struct few_rows_fp8_block {
     static constexpr int depth = 128, groups = columns / 8;
-    static constexpr few_rows_product traits = {depth, true, true};
+    static constexpr few_rows_product traits = {depth, true, true, false};
 
     struct scales {
         float lane;
@@ -21,8 +21,15 @@ template <int columns> struct few_rows_fp8_block {
     static int encode_scales(const struct ridge_call *call, few_rows_arguments *arguments)
     {
         const int64_t m = call->dim[0], blocks = gemm_fp8_block_count(call->dim[2]);
-        const struct tensor_map_matrix scale_a = {
-            RIDGE_F32, call->buffer[2], blocks, m, gemm_fp8_block_pitch_a(m), 2, arguments->plan.width, 0, "scale_a"};
+        const struct tensor_map_matrix scale_a = {RIDGE_F32,
+                                                  call->buffer[2],
+                                                  blocks,
+                                                  m,
+                                                  gemm_fp8_block_pitch_a(m),
+                                                  arguments->plan.deep,
+                                                  arguments->plan.width,
+                                                  0,
+                                                  "scale_a"};
         arguments->scale_b = (const float *)call->buffer[3];
         arguments->last_block_b = (int)gemm_fp8_block_count(call->dim[1]) - 1;
         return tensor_map_encode(call, &scale_a, &arguments->scale_a);
