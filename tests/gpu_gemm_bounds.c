@@ -154,8 +154,7 @@ static int try_family(const struct family *family, const struct ridge_device *de
     int failures = 0;
     for (int i = 0; i < ridge_builtin_entry_count && run.variants < 64; i++) {
         const struct ridge_entry *entry = &ridge_builtin_entries[i];
-        if (strcmp(entry->family, family->name) == 0 && entry->variant->kind == RIDGE_CUDA &&
-            entry->variant->min_cc >= 90 && entry->variant->min_cc <= device->cc)
+        if (gpu_on_hopper(entry, family->name, device))
             run.variant[run.variants++] = entry;
     }
     if (run.variants == 0)
@@ -178,15 +177,8 @@ static int try_family(const struct family *family, const struct ridge_device *de
 int main(int argc, char **argv)
 {
     struct device_info info;
-    struct timer_quality timer;
-    struct ridge_error err;
     int failures = 0;
-    gpu_required();
-    must(device_cuda.open(&info, &timer, &err), &err);
-    if (info.device.cc < 90) {
-        printf("skipped: no variant with tensor-core instructions for compute capability %d\n", info.device.cc);
-        return SKIPPED;
-    }
+    gpu_open_hopper(&info);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (argc < 2 || strcmp(argv[1], families[i].name) == 0)
             failures += try_family(&families[i], &info.device, argc > 2 ? atoi(argv[2]) : SEEDS);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One launch of a variant on an open problem, for tests that look at its results themselves. */
+/* Launches of variants on an open problem, for tests that look at their results themselves. */
 #ifndef RIDGE_GPU_LAUNCH_H
 #define RIDGE_GPU_LAUNCH_H
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/gpu_records.h"
 
 #include "bench/problem.h"
 
@@ -14,6 +13,27 @@ static inline void must(int status, const struct ridge_error *err)
         return;
     printf("FAIL: %s\n", err->text);
     exit(1);
+}
+
+/* Exits with 77 and the reason where no GPU has the instructions of Hopper's tensor cores. */
+static inline void gpu_open_hopper(struct device_info *info)
+{
+    struct timer_quality timer;
+    struct ridge_error err;
+    gpu_required();
+    must(device_cuda.open(info, &timer, &err), &err);
+    if (info->device.cc < 90) {
+        printf("skipped: no variant with tensor-core instructions for compute capability %d\n", info->device.cc);
+        exit(SKIPPED);
+    }
+}
+
+/* A variant of the family that needs them, and has them on the device. */
+static inline bool gpu_on_hopper(const struct ridge_entry *entry, const char *family, const struct ridge_device *device)
+{
+    const struct ridge_variant *variant = entry->variant;
+    return strcmp(entry->family, family) == 0 && variant->kind == RIDGE_CUDA && variant->min_cc >= 90 &&
+           variant->min_cc <= device->cc;
 }
 
 /* Outputs are poisoned first. */

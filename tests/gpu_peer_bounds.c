@@ -218,8 +218,7 @@ static int try_family(const struct family *family, const struct ridge_device *de
     int failures = 0;
     for (int i = 0; i < ridge_builtin_entry_count && run.variants < MOST_VARIANTS; i++) {
         const struct ridge_entry *entry = &ridge_builtin_entries[i];
-        if (strcmp(entry->family, family->name) != 0 || entry->variant->kind != RIDGE_CUDA ||
-            entry->variant->min_cc < 90 || entry->variant->min_cc > device->cc)
+        if (!gpu_on_hopper(entry, family->name, device))
             continue;
         run.problem = *entry->problem;
         run.used[run.variants++].entry = entry;
@@ -238,15 +237,8 @@ static int try_family(const struct family *family, const struct ridge_device *de
 int main(int argc, char **argv)
 {
     struct device_info info;
-    struct timer_quality timer;
-    struct ridge_error err;
     int failures = 0;
-    gpu_required();
-    must(device_cuda.open(&info, &timer, &err), &err);
-    if (info.device.cc < 90) {
-        printf("skipped: no variant with tensor-core instructions for compute capability %d\n", info.device.cc);
-        return SKIPPED;
-    }
+    gpu_open_hopper(&info);
     printf("largest share of FlashMLA's bounds that is used, of elements and of the cosine difference\n");
     for (size_t i = 0; i < sizeof families / sizeof *families; i++)
         if (argc < 2 || strcmp(argv[1], families[i].name) == 0)

@@ -199,15 +199,16 @@ static __device__ __forceinline__ void few_rows_consume(const few_rows_arguments
     }
 }
 
-/* By a consumer warp: what it and the other splits will arrive on. */
+/* By a consumer warp: what consumers, of whom `readers` warps give a stage back, and the other splits will arrive on.
+ * `waiting`: threads that this warp and the producers are. */
 static __device__ __forceinline__ void few_rows_init(const few_rows_plan &plan, const ring &ring,
-                                                     const few_rows_part &part)
+                                                     const few_rows_part &part, int readers, int waiting)
 {
     const int consumers = plan.consumers;
     if (threadIdx.x == 0) {
 #pragma unroll 1
         for (int stage = 0; stage < plan.stages; stage++)
-            mbarrier_init(ring.barriers + 8 * (plan.stages + stage), consumers / 32);
+            mbarrier_init(ring.barriers + 8 * (plan.stages + stage), readers);
         if (plan.splits > 1) {
             const int rest = max(plan.columns / 8 - part.split * plan.owned, 0);
             const uint32_t barrier = ring.barriers + ring_barrier_bytes(plan.stages);
@@ -217,7 +218,7 @@ static __device__ __forceinline__ void few_rows_init(const few_rows_plan &plan, 
         mbarrier_init_fence();
     }
     __syncwarp();
-    named_arrive(2, 64);
+    named_arrive(2, waiting);
 }
 
 /* The producer: one warp. */
@@ -271,7 +272,7 @@ static __global__ void __launch_bounds__(128 * FEW_ROWS_WARPGROUPS + (product::g
             tma_prefetch_map(&arguments.a);
         }
         if (threadIdx.x < 32)
-            few_rows_init(plan, ring, part);
+            few_rows_init(plan, ring, part, plan.consumers / 32, 64);
         if (plan.splits > 1)
             cluster_arrive_relaxed();
         few_rows_consume<product>(arguments, ring, part);

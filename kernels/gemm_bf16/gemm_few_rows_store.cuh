@@ -113,7 +113,25 @@ static __device__ __forceinline__ void few_rows_send(const few_rows_exchange &at
     }
 }
 
-/* Adds up the groups that this split owns, its own sums first and then the others' in their order, and stores them. */
+/* Four sums of group first + slot, the slot-th that this split owns: its own first, then the others' in their order. */
+static __device__ __forceinline__ float4 few_rows_sum(const few_rows_exchange &at, const few_rows_plan &plan, int first,
+                                                      int slot)
+{
+    const uint4 own = ld_shared_v4(at.own + (first + slot) * 512);
+    float x = __uint_as_float(own.x), y = __uint_as_float(own.y);
+    float z = __uint_as_float(own.z), w = __uint_as_float(own.w);
+#pragma unroll 4
+    for (int source = 0; source < plan.splits - 1; source++) {
+        const uint4 other = ld_shared_v4(at.others + (source * plan.owned + slot) * at.stride);
+        x += __uint_as_float(other.x);
+        y += __uint_as_float(other.y);
+        z += __uint_as_float(other.z);
+        w += __uint_as_float(other.w);
+    }
+    return make_float4(x, y, z, w);
+}
+
+/* Adds up the groups that this split owns and stores them. */
 static __device__ __forceinline__ void few_rows_receive(const few_rows_exchange &at, const few_rows_plan &plan,
                                                         int split, const gemm_output &out, const few_rows_block_d &d)
 {
@@ -121,18 +139,8 @@ static __device__ __forceinline__ void few_rows_receive(const few_rows_exchange 
     mbarrier_wait(at.barrier, 0);
 #pragma unroll 1
     for (int slot = 0; slot < groups; slot++) {
-        const uint4 own = ld_shared_v4(at.own + (first + slot) * 512);
-        float x = __uint_as_float(own.x), y = __uint_as_float(own.y);
-        float z = __uint_as_float(own.z), w = __uint_as_float(own.w);
-#pragma unroll 4
-        for (int source = 0; source < plan.splits - 1; source++) {
-            const uint4 other = ld_shared_v4(at.others + (source * plan.owned + slot) * at.stride);
-            x += __uint_as_float(other.x);
-            y += __uint_as_float(other.y);
-            z += __uint_as_float(other.z);
-            w += __uint_as_float(other.w);
-        }
-        few_rows_stage(d.place, slot % 4, x, y, z, w);
+        const float4 sum = few_rows_sum(at, plan, first, slot);
+        few_rows_stage(d.place, slot % 4, sum.x, sum.y, sum.z, sum.w);
         if (slot % 4 == 3 || slot + 1 == groups)
             few_rows_store(out, d, 8 * (first + slot / 4 * 4), 8 * (slot % 4 + 1));
     }

@@ -73,27 +73,6 @@ static __device__ __forceinline__ void turns_produce(const few_rows_arguments &a
     }
 }
 
-/* By a consumer warp: what it and the other splits will arrive on. */
-static __device__ __forceinline__ void turns_init(const few_rows_plan &plan, const ring &ring,
-                                                  const few_rows_part &part)
-{
-    const int consumers = plan.consumers;
-    if (threadIdx.x == 0) {
-#pragma unroll 1
-        for (int stage = 0; stage < plan.stages; stage++)
-            mbarrier_init(ring.barriers + 8 * (plan.stages + stage), plan.readers);
-        if (plan.splits > 1) {
-            const int rest = max(plan.columns / 8 - part.split * plan.owned, 0);
-            const uint32_t barrier = ring.barriers + ring_barrier_bytes(plan.stages);
-            mbarrier_init(barrier, 1);
-            mbarrier_arrive_expect(barrier, (plan.splits - 1) * min(rest, plan.owned) * consumers * 16);
-        }
-        mbarrier_init_fence();
-    }
-    __syncwarp();
-    named_arrive(2, 96);
-}
-
 /* The producers: a warp for B, which initialises the barriers, and one for A. */
 template <typename product>
 static __device__ __forceinline__ void turns_supply(const few_rows_arguments &arguments, const ring &ring,
@@ -237,7 +216,7 @@ static __global__ void __launch_bounds__(384, 1)
             tma_prefetch_map(&arguments.a);
         }
         if (threadIdx.x < 32)
-            turns_init(plan, ring, part);
+            few_rows_init(plan, ring, part, plan.readers, 96);
         if (plan.splits > 1)
             cluster_arrive_relaxed();
         turns_consume<width>(arguments, ring, part);

@@ -86,7 +86,7 @@ static __device__ __forceinline__ void turns_store_all(const gemm_output &out, c
     }
 }
 
-/* Adds up the groups that this split owns, its own sums first and then the others' in their order, and stores them. */
+/* Adds up the groups that this split owns and stores them. */
 static __device__ __forceinline__ void turns_receive(const few_rows_exchange &at, const few_rows_plan &plan, int split,
                                                      const gemm_output &out, const turns_block_d &d)
 {
@@ -94,18 +94,8 @@ static __device__ __forceinline__ void turns_receive(const few_rows_exchange &at
     mbarrier_wait(at.barrier, 0);
 #pragma unroll 1
     for (int slot = 0; slot < groups; slot++) {
-        const uint4 own = ld_shared_v4(at.own + (first + slot) * 512);
-        float x = __uint_as_float(own.x), y = __uint_as_float(own.y);
-        float z = __uint_as_float(own.z), w = __uint_as_float(own.w);
-#pragma unroll 4
-        for (int source = 0; source < plan.splits - 1; source++) {
-            const uint4 other = ld_shared_v4(at.others + (source * plan.owned + slot) * at.stride);
-            x += __uint_as_float(other.x);
-            y += __uint_as_float(other.y);
-            z += __uint_as_float(other.z);
-            w += __uint_as_float(other.w);
-        }
-        turns_stage(d.place, slot, x, y, z, w);
+        const float4 sum = few_rows_sum(at, plan, first, slot);
+        turns_stage(d.place, slot, sum.x, sum.y, sum.z, sum.w);
     }
     if (groups > 0)
         turns_store(out, d, 8 * first, 8 * groups);

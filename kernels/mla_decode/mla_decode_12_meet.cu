@@ -142,11 +142,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
         mla_init_barriers(shared);
         mla_meetings_init(shared.base + meet_kept);
     }
-    if (threadIdx.x == 256) {
-        tma_prefetch_map(&arguments.kv_wide);
-        tma_prefetch_map(&arguments.q);
-        tma_prefetch_map(&arguments.kv);
-    }
+    mla_turn_prefetch(arguments);
     __syncthreads();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {

@@ -350,6 +350,16 @@ static __device__ __forceinline__ void mla_turn_produce(const mla_tile_arguments
         [&](const mla_piece &piece, uint32_t parity) { mla_turn_load_q(arguments, shared, piece, parity); });
 }
 
+/* By the first producer. */
+static __device__ __forceinline__ void mla_turn_prefetch(const mla_tile_arguments &arguments)
+{
+    if (threadIdx.x != 256)
+        return;
+    tma_prefetch_map(&arguments.kv_wide);
+    tma_prefetch_map(&arguments.q);
+    tma_prefetch_map(&arguments.kv);
+}
+
 /* blockIdx: tile of rows, part. */
 template <bool lazy>
 static __global__ void __launch_bounds__(mla_threads, 1)
@@ -359,11 +369,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const mla_shared shared = {shared_address(memory)};
     if (threadIdx.x == 0)
         mla_init_barriers(shared);
-    if (threadIdx.x == 256) {
-        tma_prefetch_map(&arguments.kv_wide);
-        tma_prefetch_map(&arguments.q);
-        tma_prefetch_map(&arguments.kv);
-    }
+    mla_turn_prefetch(arguments);
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

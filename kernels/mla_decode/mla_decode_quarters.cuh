@@ -336,11 +336,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     const mla_quarters shared = {{shared_address(memory)}};
     if (threadIdx.x == 0)
         mla_quarters_init(shared);
-    if (threadIdx.x == 256) {
-        tma_prefetch_map(&arguments.kv_wide);
-        tma_prefetch_map(&arguments.q);
-        tma_prefetch_map(&arguments.kv);
-    }
+    mla_turn_prefetch(arguments);
     __syncthreads();
     grid_launch_dependents();
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);

@@ -47,14 +47,11 @@ static __device__ __forceinline__ void sparse_scores(const sparse_shared &shared
     wgmma_settle(score);
 }
 
-/* Probabilities of block number `count`, whose scores are there, also for warpgroup 1; factor: what the sums so far are
- * worth. */
+/* Scores of a block become exponentials; factor, for warpgroup 1 too: what the sums so far are worth. */
 template <bool checked>
-static __device__ __forceinline__ void sparse_probabilities(const sparse_shared &shared, uint32_t count,
-                                                            float (&score)[32], mla_row_pair &rows, float (&factor)[2],
-                                                            uint32_t (&p)[4][4])
+static __device__ __forceinline__ void sparse_exponentials(const sparse_shared &shared, int block, float (&score)[32],
+                                                           mla_row_pair &rows, float (&factor)[2])
 {
-    const int block = count & 1;
     const float old[2] = {rows.max[0], rows.max[1]};
     if (checked)
         sparse_mask(score, shared.valid(block));
@@ -67,7 +64,12 @@ static __device__ __forceinline__ void sparse_probabilities(const sparse_shared 
             st_shared_f32(shared.factor(block, mla_row_in_tile(half)), factor[half]);
     }
     mla_exponentiate(score, rows.max, rows.sum);
-    mla_round(p, score);
+}
+
+/* Probabilities of block number `count`, for warpgroup 1. */
+static __device__ __forceinline__ void sparse_hand_over(const sparse_shared &shared, uint32_t count,
+                                                        const uint32_t (&p)[4][4])
+{
     mbarrier_wait(shared.p_empty(), count & 1);
     mla_store_probabilities(shared.p(), p);
     mbarrier_arrive(shared.p_full());
@@ -90,7 +92,9 @@ static __device__ __forceinline__ void sparse_consume_left(const sparse_argument
         for (int index = piece.first; index < piece.last; index++, count++) {
             const int block = count & 1;
             sparse_scores<ctas>(shared, block, count / 2 & 1, score);
-            sparse_probabilities<checked>(shared, count, score, rows, factor, p);
+            sparse_exponentials<checked>(shared, block, score, rows, factor);
+            mla_round(p, score);
+            sparse_hand_over(shared, count, p);
             mla_scale_rows(out, factor);
             wgmma_fence();
             mla_add_values(out, p, shared.keys(block), 0);

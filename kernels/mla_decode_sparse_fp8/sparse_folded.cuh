@@ -227,27 +227,4 @@ static __device__ __forceinline__ void folded_load_probabilities(uint32_t (&p)[4
         ldmatrix_x4(p[slice], tile + swizzle_128(row, slice * 32 + lane / 16 * 16));
 }
 
-/* Probabilities of a block from its scores, and factor, what the sums so far are worth; for warpgroup 1 too. */
-static __device__ __forceinline__ void folded_probabilities(const sparse_shared &shared, uint32_t count,
-                                                            float (&score)[32], mla_row_pair &rows, float (&factor)[2],
-                                                            uint32_t (&p)[4][4])
-{
-    const int block = count & 1;
-    const float old[2] = {rows.max[0], rows.max[1]};
-    sparse_mask(score, shared.valid(block));
-    sparse_raise(rows.max, score);
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-        factor[half] = mla_factor(old[half], rows.max[half]);
-        rows.sum[half] *= factor[half];
-        if (threadIdx.x % 4 == 0)
-            st_shared_f32(shared.factor(block, mla_row_in_tile(half)), factor[half]);
-    }
-    mla_exponentiate(score, rows.max, rows.sum);
-    folded_round(p, score);
-    mbarrier_wait(shared.p_empty(), count & 1);
-    mla_store_probabilities(shared.p(), p);
-    mbarrier_arrive(shared.p_full());
-}
-
 #endif

@@ -45,7 +45,9 @@ static __device__ __forceinline__ void folded_left(const sparse_arguments &argum
             if (ctas == 1)
                 fence_proxy_async(); /* of what producers stored */
             folded_scores(score, shared, block);
-            folded_probabilities(shared, count, score, rows, factor, probability);
+            sparse_exponentials<true>(shared, block, score, rows, factor);
+            folded_round(probability, score);
+            sparse_hand_over(shared, count, probability);
             folded_values(sums, factor, probability, p, shared, block, 0);
             wgmma_wait<0>();
             folded_settle(sums);
