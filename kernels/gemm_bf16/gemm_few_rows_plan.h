@@ -82,15 +82,17 @@ static inline void few_rows_place(struct few_rows_plan *plan, int64_t shared)
 
 /* The same in turns, where a tile ends with totals that change hands and D in whole lines: in the ring's place, unless
  * the ring is being filled for a next tile. Pairs of blocks are one warpgroup's and the other's; a number of stages
- * that four divides makes a stage always the same warpgroup's, which so knows its phase. */
+ * that four divides makes a stage always the same warpgroup's, which so knows its phase. A part of k ends with a pair
+ * of one where it has an odd number of blocks. */
 static inline void few_rows_place_turns(struct few_rows_plan *plan, int64_t shared)
 {
     const int sums = (plan->splits - 1) * plan->owned * plan->consumers * 16;
-    const int own = plan->consumers * plan->columns * 2, end = own + 2 * FEW_ROWS_LINES;
+    const int own = plan->consumers * plan->columns * 2;
+    const int end = own + 2 * FEW_ROWS_LINES + (plan->splits > 1 ? plan->owned * plan->consumers * 16 : 0);
     const bool one = plan->clusters == plan->tiles_b;
     const int64_t room = shared - sums - (one ? 0 : end) - 8, fit = room / (plan->stage_bytes + plan->scale_bytes + 16);
-    const int use =
-        few_rows_up(few_rows_up(plan->blocks, plan->splits), 2) * 2 * few_rows_up(plan->tiles_b, plan->clusters);
+    const int blocks = few_rows_up(plan->blocks, plan->splits);
+    const int use = plan->splits > 1 ? blocks : few_rows_up(blocks, 2) * 2 * few_rows_up(plan->tiles_b, plan->clusters);
     int stages = fit < use ? (int)fit : use;
     if (plan->stages > 0 && plan->stages < stages)
         stages = plan->stages;
@@ -189,12 +191,33 @@ static inline int few_rows_places(const struct few_rows_plan *plan, const struct
     return (places > 0 ? places : 1) * (two ? 2 : 1);
 }
 
+/* Microseconds, in turns. Of a cold B 0.9 us and then 3.8 TB/s arrive from 1.2 us on, unless consumers are slower, or
+ * the ring, which waits 1.6 us for what it asks for. With k whole a tile ends in 2 us, a further one of the same CTA in
+ * 0.4; parts of k meet later the more CTAs there are, and the more of them are one cluster. 128 rows of A cost both
+ * more. */
+static inline double few_rows_estimate_turns(const struct few_rows_plan *plan, const int64_t *dim,
+                                             const struct ridge_device *device)
+{
+    const bool wide = plan->width > 64;
+    const int waves = few_rows_up((int64_t)plan->clusters * plan->tiles_a, few_rows_places(plan, device));
+    const int tiles = few_rows_up(plan->tiles_b, plan->clusters);
+    const double blocks = (double)waves * tiles * few_rows_up(plan->blocks, plan->splits);
+    const double hbm = 0.9 + (double)dim[1] * plan->blocks * 128 / 3.8e6;
+    const double consume = blocks * (wide ? 0.26 : 0.2), ring = blocks / plan->stages * 1.6;
+    const double slow = consume > ring ? consume : ring, ctas = plan->clusters * plan->splits * plan->tiles_a;
+    const double meet = 1 + 0.02 * ctas + 0.12 * plan->splits + 1.1 * wide, whole = 1.95 + 0.65 * wide;
+    return 1.2 + (hbm > slow ? hbm : slow) + (plan->splits > 1 ? meet : whole) + (tiles - 1) * (wide ? 1 : 0.35) +
+           2.9 * (waves - 1);
+}
+
 /* Microseconds. B comes from HBM at about 3.7 TB/s beside the write-backs of a cold L2, an SM takes 85 GB/s of both
  * operands, a warpgroup promotes 64 x 64 sums in 0.17 us and 64 x 128 in 0.26; a launch costs 2.3 us, a further wave
  * 1, to meet in a cluster 1.4, with 128 rows of A a warpgroup 2.2 more. Of m > 64 a tile ends in 0.6 or 1.2. */
 static inline double few_rows_estimate(const struct few_rows_plan *plan, const struct few_rows_product *product,
                                        const int64_t *dim, const struct ridge_device *device)
 {
+    if (plan->turns)
+        return few_rows_estimate_turns(plan, dim, device);
     const int waves = few_rows_up((int64_t)plan->clusters * plan->tiles_a, few_rows_places(plan, device));
     const int turns = waves * few_rows_up(plan->tiles_b, plan->clusters);
     const double blocks = (double)turns * few_rows_up(plan->blocks, plan->splits), wide = plan->columns > 64;

@@ -22,5 +22,5 @@ extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_13_turns = {
     .describe = few_rows_describe,
     .launch = few_rows_launch<turns_fp8_block>,
     .plans = few_rows_list<turns_fp8_block>,
-    .kernel = (const void *)gemm_fp8_block_turns<128>,
+    .kernel = (const void *)gemm_fp8_block_turns<128, false>,
 };

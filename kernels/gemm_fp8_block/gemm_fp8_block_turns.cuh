@@ -23,13 +23,10 @@ static __device__ __forceinline__ void turns_load_b(const few_rows_arguments &ar
                                                     const few_rows_part &part, const few_rows_cursor &at, uint64_t once)
 {
     const few_rows_plan &plan = arguments.plan;
-    const int row = at.index * plan.rows;
-    const uint32_t full = ring_full(ring, at.at), data = ring.data + at.at.stage * plan.stage_bytes;
-    const int block = turns_block_of(plan, part, at.block), second = turns_block_of(plan, part, at.block + 1);
+    const uint32_t full = ring_full(ring, at.at);
     mbarrier_arrive_expect(full, plan.stage_bytes + plan.scale_bytes);
-    tma_load_hint(data, &arguments.b, block * product::depth, row, full, once);
-    if (plan.deep > 1)
-        tma_load_hint(data + plan.rows * 128, &arguments.b, second * product::depth, row, full, once);
+    tma_load_hint(ring.data + at.at.stage * plan.stage_bytes, &arguments.b,
+                  turns_block_of(plan, part, at.block) * product::depth, at.index * plan.rows, full, once);
 }
 
 /* Rows of A and their scales. */
@@ -38,14 +35,20 @@ static __device__ __forceinline__ void turns_load_a(const few_rows_arguments &ar
                                                     const few_rows_part &part, const few_rows_cursor &at)
 {
     const few_rows_plan &plan = arguments.plan;
-    const uint32_t full = ring_full(ring, at.at);
-    const uint32_t data = ring.data + at.at.stage * plan.stage_bytes + plan.rows * plan.deep * 128;
-    const int block = turns_block_of(plan, part, at.block), second = turns_block_of(plan, part, at.block + 1);
-    tma_load(data, &arguments.a, block * product::depth, part.row_a, full);
-    if (plan.deep > 1)
-        tma_load(data + plan.width * 128, &arguments.a, second * product::depth, part.row_a, full);
-    if (product::traits.scaled)
-        tma_load(ring.data + plan.scales + at.at.stage * plan.scale_bytes, &arguments.scale_a, part.row_a, block, full);
+    const uint32_t full = ring_full(ring, at.at), data = ring.data + at.at.stage * plan.stage_bytes;
+    const int block = turns_block_of(plan, part, at.block);
+    tma_load(data + plan.rows * 128, &arguments.a, block * product::depth, part.row_a, full);
+    tma_load(ring.data + plan.scales + at.at.stage * plan.scale_bytes, &arguments.scale_a, part.row_a, block, full);
+}
+
+static __device__ __forceinline__ void turns_advance(const few_rows_plan &plan, const few_rows_part &part, int &index,
+                                                     int &block)
+{
+    const int blocks = plan.splits > 1 ? part.blocks : (part.blocks + 1) / 2 * 2;
+    if (++block >= blocks) {
+        block = 0;
+        index += plan.clusters;
+    }
 }
 
 /* One thread of either producing warp: B or A, in all rounds or only the first, for which it need not wait. */
@@ -65,16 +68,12 @@ static __device__ __forceinline__ void turns_produce(const few_rows_arguments &a
         else
             turns_load_b<product>(arguments, ring, part, next, once);
         ring_next(ring, next.at);
-        next.block += plan.deep;
-        if (next.block >= (part.blocks + 1) / 2 * 2) {
-            next.block = 0;
-            next.index += plan.clusters;
-        }
+        turns_advance(plan, part, next.index, next.block);
     }
 }
 
 /* The producers: a warp for B, which initialises the barriers, and one for A. */
-template <typename product>
+template <typename product, bool parts>
 static __device__ __forceinline__ void turns_supply(const few_rows_arguments &arguments, const ring &ring,
                                                     const few_rows_part &part, bool a)
 {
@@ -96,19 +95,19 @@ static __device__ __forceinline__ void turns_supply(const few_rows_arguments &ar
     if (elect())
         turns_produce<product>(arguments, ring, part, next, false, a);
     __syncwarp();
-    if (plan.splits > 1)
+    if (parts)
         cluster_arrive_relaxed();
     named_sync(2, 96);
     if (elect())
         turns_produce<product>(arguments, ring, part, next, true, a);
     __syncwarp();
-    if (plan.splits > 1)
+    if (parts)
         cluster_wait();
 }
 
-/* Two blocks of k, whose scales of B are `lane` and lane + 1 of `now`. A stage is one block here, given back as soon as
- * it is promoted. */
-template <int width>
+/* One or two blocks of k, whose scales of B are `lane` and lane + 1 of `now`. A stage is one block here, given back as
+ * soon as it is promoted. */
+template <int width, int count>
 static __device__ __forceinline__ void turns_multiply(float (&total)[width / 2], few_rows_reader &reader,
                                                       const typename few_rows_fp8_block<width>::scales &now, int lane)
 {
@@ -120,20 +119,24 @@ static __device__ __forceinline__ void turns_multiply(float (&total)[width / 2],
     mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
     product::start(even, reader, 0);
     ring_next(reader.stages, reader.at);
-    mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
-    product::start(odd, reader, 0);
-    product::template promote<1>(total, even, scale_a, scale_even);
+    if constexpr (count > 1) {
+        mbarrier_wait(ring_full(reader.stages, reader.at), reader.at.parity);
+        product::start(odd, reader, 0);
+    }
+    product::template promote<count - 1>(total, even, scale_a, scale_even);
     __syncwarp();
     few_rows_release(empty);
-    product::template promote<0>(total, odd, reader.scales + reader.at.stage * reader.scale_bytes, scale_odd);
-    __syncwarp();
-    few_rows_release(ring_empty(reader.stages, reader.at));
-    ring_next(reader.stages, reader.at);
+    if constexpr (count > 1) {
+        product::template promote<0>(total, odd, reader.scales + reader.at.stage * reader.scale_bytes, scale_odd);
+        __syncwarp();
+        few_rows_release(ring_empty(reader.stages, reader.at));
+        ring_next(reader.stages, reader.at);
+    }
 }
 
 /* Every second pair of blocks, from the tile's first or second on. `mine` says which, and is carried on to the next
- * tile. */
-template <int width>
+ * tile. An odd number of blocks has one of zeros behind it, but not where k is in `parts`: no tile follows. */
+template <int width, bool parts>
 static __device__ __forceinline__ void turns_accumulate(float (&total)[width / 2], const few_rows_arguments &arguments,
                                                         few_rows_reader &reader, const few_rows_part &part, int &mine,
                                                         int row, typename few_rows_fp8_block<width>::scales now)
@@ -144,18 +147,21 @@ static __device__ __forceinline__ void turns_accumulate(float (&total)[width / 2
         if (i + 32 < part.blocks)
             next = few_rows_fp8_block<width>::load_scales(arguments, part, row, i + 32);
         const int count = min(part.blocks - i, 32);
+        int lane = 2 * mine;
 #pragma unroll 1
-        for (int lane = 2 * mine; lane < count; lane += 4) {
-            turns_multiply<width>(total, reader, now, lane);
+        for (; lane < (parts ? count - 1 : count); lane += 4) {
+            turns_multiply<width, 2>(total, reader, now, lane);
             ring_next(reader.stages, reader.at);
             ring_next(reader.stages, reader.at);
         }
+        if (parts && lane < count)
+            turns_multiply<width, 1>(total, reader, now, lane);
         now = next;
     }
     mine ^= (part.blocks + 1) / 2 % 2;
 }
 
-template <int width>
+template <int width, bool parts>
 static __device__ __forceinline__ void turns_consume(const few_rows_arguments &arguments, const ring &ring,
                                                      const few_rows_part &part)
 {
@@ -180,22 +186,21 @@ static __device__ __forceinline__ void turns_consume(const few_rows_arguments &a
 #pragma unroll 1
     for (int index = (int)blockIdx.y; index < plan.tiles_b; index += plan.clusters) {
         float total[width / 2] = {}, kept[width / 4];
-        turns_accumulate<width>(total, arguments, reader, part, mine, index * plan.rows, scales);
+        turns_accumulate<width, parts>(total, arguments, reader, part, mine, index * plan.rows, scales);
         scales = few_rows_fp8_block<width>::load_scales(arguments, part, (index + plan.clusters) * plan.rows, 0);
         turns_merge<width / 4>(plan, ring.data + plan.merge, turn, total, kept);
         const turns_block_d d = {part.row_a + turn * (width / 2), (int64_t)index * plan.rows, 8,
                                  ring.data + plan.staging + turn * FEW_ROWS_LINES};
-        if (plan.splits > 1) {
-            named_sync(3, plan.consumers); /* totals have been taken */
+        if constexpr (parts) {
             turns_meet<width / 16>(plan, ring, part.split, arguments.out, d, kept);
-        } else {
-            turns_store_all<width / 16>(arguments.out, d, kept);
+            return;
         }
+        turns_store_all<width / 16>(arguments.out, d, kept);
     }
 }
 
-/* The consumers take the registers of a producing warpgroup, of which two warps work. */
-template <int width>
+/* The consumers take the registers of a producing warpgroup, of which two warps work. `parts`: k is split. */
+template <int width, bool parts>
 static __global__ void __launch_bounds__(384, 1)
     gemm_fp8_block_turns(const __grid_constant__ few_rows_arguments arguments)
 {
@@ -207,8 +212,8 @@ static __global__ void __launch_bounds__(384, 1)
     if (threadIdx.x >= plan.consumers) {
         registers_give<24>();
         if (threadIdx.x < plan.consumers + 64)
-            turns_supply<few_rows_fp8_block<width>>(arguments, ring, part,
-                                                    __shfl_sync(~0u, threadIdx.x, 0) > plan.consumers);
+            turns_supply<few_rows_fp8_block<width>, parts>(arguments, ring, part,
+                                                           __shfl_sync(~0u, threadIdx.x, 0) > plan.consumers);
     } else {
         registers_take<240>();
         if (threadIdx.x / 32 == 1 && elect()) {
@@ -217,9 +222,9 @@ static __global__ void __launch_bounds__(384, 1)
         }
         if (threadIdx.x < 32)
             few_rows_init(plan, ring, part, plan.readers, 96);
-        if (plan.splits > 1)
+        if (parts)
             cluster_arrive_relaxed();
-        turns_consume<width>(arguments, ring, part);
+        turns_consume<width, parts>(arguments, ring, part);
     }
 }
 
@@ -229,7 +234,11 @@ template <int columns> struct turns_fp8_block : few_rows_fp8_block<columns> {
 
     static const void *kernel(const few_rows_plan &plan)
     {
-        return plan.width > 64 ? (const void *)gemm_fp8_block_turns<128> : (const void *)gemm_fp8_block_turns<64>;
+        if (plan.splits > 1)
+            return plan.width > 64 ? (const void *)gemm_fp8_block_turns<128, true>
+                                   : (const void *)gemm_fp8_block_turns<64, true>;
+        return plan.width > 64 ? (const void *)gemm_fp8_block_turns<128, false>
+                               : (const void *)gemm_fp8_block_turns<64, false>;
     }
 };
 

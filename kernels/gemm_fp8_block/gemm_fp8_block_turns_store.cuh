@@ -86,39 +86,67 @@ static __device__ __forceinline__ void turns_store_all(const gemm_output &out, c
     }
 }
 
-/* Adds up the groups that this split owns and stores them. */
-static __device__ __forceinline__ void turns_receive(const few_rows_exchange &at, const few_rows_plan &plan, int split,
-                                                     const gemm_output &out, const turns_block_d &d)
+/* The sums of a part of k, from registers: to the split that owns them, or where this one adds them up, which is behind
+ * what the warpgroups still read. */
+template <int groups>
+static __device__ __forceinline__ void turns_send(const few_rows_exchange &at, const few_rows_plan &plan, int split,
+                                                  const float (&total)[4 * groups])
 {
-    const int first = split * plan.owned, groups = min(plan.owned, plan.columns / 8 - first);
-    mbarrier_wait(at.barrier, 0);
-#pragma unroll 1
-    for (int slot = 0; slot < groups; slot++) {
-        const float4 sum = few_rows_sum(at, plan, first, slot);
-        turns_stage(d.place, slot, sum.x, sum.y, sum.z, sum.w);
+    int owner = 0, slot = 0;
+#pragma unroll
+    for (int group = 0; group < groups; group++) {
+        const float *sum = total + 4 * group;
+        const uint4 unit = make_uint4(__float_as_uint(sum[0]), __float_as_uint(sum[1]), __float_as_uint(sum[2]),
+                                      __float_as_uint(sum[3]));
+        const int place = (split - (split > owner)) * plan.owned + slot;
+        if (owner == split)
+            st_shared_v4(at.own + slot * at.stride, unit);
+        else
+            st_async_v4(cluster_map(at.others + place * at.stride, owner), unit, cluster_map(at.barrier, owner));
+        if (++slot == plan.owned) {
+            slot = 0;
+            owner++;
+        }
     }
-    if (groups > 0)
-        turns_store(out, d, 8 * first, 8 * groups);
 }
 
-/* The sums of a part of k: all of the CTA's take the place of the ring, which has been read. */
+/* Four sums of the slot-th group that this split owns: its own first, then the others' in their order. */
+static __device__ __forceinline__ float4 turns_sum(const few_rows_exchange &at, const few_rows_plan &plan, int slot)
+{
+    const uint4 own = ld_shared_v4(at.own + slot * at.stride);
+    float x = __uint_as_float(own.x), y = __uint_as_float(own.y);
+    float z = __uint_as_float(own.z), w = __uint_as_float(own.w);
+#pragma unroll 4
+    for (int source = 0; source < plan.splits - 1; source++) {
+        const uint4 other = ld_shared_v4(at.others + (source * plan.owned + slot) * at.stride);
+        x += __uint_as_float(other.x);
+        y += __uint_as_float(other.y);
+        z += __uint_as_float(other.z);
+        w += __uint_as_float(other.w);
+    }
+    return make_float4(x, y, z, w);
+}
+
+/* The sums of a part of k meet those of the others, and what this split owns is stored. */
 template <int groups>
 static __device__ __forceinline__ void turns_meet(const few_rows_plan &plan, const ring &ring, int split,
                                                   const gemm_output &out, const turns_block_d &d,
                                                   const float (&total)[4 * groups])
 {
-    const few_rows_exchange at = {ring.data + (threadIdx.x / 32 * groups * 32 + threadIdx.x % 32) * 16,
+    const few_rows_exchange at = {ring.data + plan.staging + 2 * FEW_ROWS_LINES + threadIdx.x * 16,
                                   ring.data + plan.sums + threadIdx.x * 16, (uint32_t)plan.consumers * 16,
                                   ring.barriers + ring_barrier_bytes(plan.stages)};
-#pragma unroll
-    for (int group = 0; group < groups; group++) {
-        const float *sum = total + 4 * group;
-        st_shared_v4(at.own + group * 512, make_uint4(__float_as_uint(sum[0]), __float_as_uint(sum[1]),
-                                                      __float_as_uint(sum[2]), __float_as_uint(sum[3])));
-    }
+    const int first = split * plan.owned, owned = min(plan.owned, groups - first);
     cluster_wait();
-    few_rows_send(at, plan, split);
-    turns_receive(at, plan, split, out, d);
+    turns_send<groups>(at, plan, split, total);
+    mbarrier_wait(at.barrier, 0);
+#pragma unroll 1
+    for (int slot = 0; slot < owned; slot++) {
+        const float4 sum = turns_sum(at, plan, slot);
+        turns_stage(d.place, slot, sum.x, sum.y, sum.z, sum.w);
+    }
+    if (owned > 0)
+        turns_store(out, d, 8 * first, 8 * owned);
 }
 
 #endif
