@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/support/cold_timer.cuh"
 #include "kernels/support/cublaslt.h"
 #include "kernels/support/launch.cuh"
 
+#include <algorithm>
 #include <cublasLt.h>
 #include <dlfcn.h>
 #include <stdlib.h>
 
-enum { MAX_ALGORITHMS = 16, TIMED_CALLS = 5, WORKSPACE_BYTES = 32 << 20 };
+enum { MAX_ALGORITHMS = 16, LEAST_ROUNDS = 3, MOST_ROUNDS = 9, WORKSPACE_BYTES = 32 << 20 };
+static const float TIMING_MS = 100; /* no further round after as much */
 
 #define FUNCTIONS(X)                                                                                                   \
     X(cublasLtGetVersion)                                                                                              \
@@ -138,22 +141,40 @@ static cublasStatus_t multiply(const struct ridge_call *call, const struct gemm 
                                      ridge_stream(call));
 }
 
-/* Milliseconds of TIMED_CALLS calls after one that is not counted; *usable is false if the algorithm refuses. */
-static int time_algorithm(struct ridge_call *call, const struct gemm *gemm, const cublasLtMatmulAlgo_t *algorithm,
-                          const cudaEvent_t *event, float *ms, bool *usable)
+struct candidate {
+    cublasLtMatmulAlgo_t algorithm;
+    int place; /* in the heuristic's order, from 1 */
+    float ms[MOST_ROUNDS], median_ms;
+};
+
+/* A round times each of them once, so that clock and power, which change with time, are alike for all. */
+static int time_rounds(struct ridge_call *call, const struct gemm *gemm, const struct cold_timer *timer,
+                       struct candidate *candidate, int count)
 {
-    *usable = false;
-    for (int i = 0; i <= TIMED_CALLS; i++) {
-        if (i == 1)
-            RIDGE_CUDA(call, cudaEventRecord(event[0], ridge_stream(call)));
-        if (multiply(call, gemm, algorithm) != CUBLAS_STATUS_SUCCESS)
-            return 0;
+    float spent_ms = 0;
+    int rounds = 0;
+    while (rounds < MOST_ROUNDS && (rounds < LEAST_ROUNDS || spent_ms < TIMING_MS)) {
+        for (struct candidate *c = candidate; c < candidate + count; c++) {
+            if (cold_timer_start(call, timer) || failed(call, multiply(call, gemm, &c->algorithm), "cublasLtMatmul") ||
+                cold_timer_stop(call, timer, &c->ms[rounds]))
+                return 1;
+            spent_ms += c->ms[rounds];
+        }
+        rounds++;
     }
-    RIDGE_CUDA(call, cudaEventRecord(event[1], ridge_stream(call)));
-    RIDGE_CUDA(call, cudaEventSynchronize(event[1]));
-    RIDGE_CUDA(call, cudaEventElapsedTime(ms, event[0], event[1]));
-    *usable = true;
+    for (struct candidate *c = candidate; c < candidate + count; c++) {
+        std::nth_element(c->ms, c->ms + rounds / 2, c->ms + rounds);
+        c->median_ms = c->ms[rounds / 2];
+    }
     return 0;
+}
+
+static int time_candidates(struct ridge_call *call, const struct gemm *gemm, struct candidate *candidate, int count)
+{
+    struct cold_timer timer;
+    const int status = cold_timer_open(call, &timer) || time_rounds(call, gemm, &timer, candidate, count);
+    cold_timer_close(&timer);
+    return status;
 }
 
 static uint32_t config(const cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute)
@@ -164,32 +185,34 @@ static uint32_t config(const cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulAlgo
     return value;
 }
 
-static int choose_algorithm(struct ridge_call *call, struct gemm *gemm, const cudaEvent_t *event)
+static int choose_algorithm(struct ridge_call *call, struct gemm *gemm)
 {
     cublasLtMatmulHeuristicResult_t proposed[MAX_ALGORITHMS];
-    int count = 0, best = -1;
-    float best_ms = 0;
+    struct candidate candidate[MAX_ALGORITHMS] = {};
+    int count = 0, usable = 0;
     CUBLASLT(call, cublasLtMatmulAlgoGetHeuristic, gemm->handle, gemm->operation, gemm->b, gemm->a, gemm->d, gemm->d,
              gemm->preference, MAX_ALGORITHMS, proposed, &count);
-    for (int i = 0; i < count; i++) {
-        float ms;
-        bool usable;
-        if (time_algorithm(call, gemm, &proposed[i].algo, event, &ms, &usable))
-            return 1;
-        if (usable && (best < 0 || ms < best_ms)) {
-            best = i;
-            best_ms = ms;
-        }
+    for (int i = 0; i < count; i++) { /* modules load lazily: a call that is not timed */
+        candidate[usable].algorithm = proposed[i].algo;
+        candidate[usable].place = i + 1;
+        usable += multiply(call, gemm, &proposed[i].algo) == CUBLAS_STATUS_SUCCESS;
     }
-    if (best < 0) {
+    RIDGE_CUDA(call, cudaStreamSynchronize(ridge_stream(call)));
+    if (usable == 0) {
         snprintf(call->error, call->error_bytes, "none of the %d algorithms cuBLASLt proposes runs", count);
         return 1;
     }
-    gemm->algorithm = proposed[best].algo;
+    if (usable > 1 && time_candidates(call, gemm, candidate, usable))
+        return 1;
+    const struct candidate *best =
+        std::min_element(candidate, candidate + usable, [](const struct candidate &x, const struct candidate &y) {
+            return x.median_ms < y.median_ms;
+        });
+    gemm->algorithm = best->algorithm;
     const size_t version = library()->cublasLtGetVersion();
     snprintf(gemm->text, sizeof gemm->text,
              "cuBLASLt %zu.%zu.%zu, algorithm %d of %d: id %u, tile %u, stages %u, split-k %u", version / 10000,
-             version / 100 % 100, version % 100, best + 1, count, config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_ID),
+             version / 100 % 100, version % 100, best->place, count, config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_ID),
              config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
              config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
              config(&gemm->algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM));
@@ -252,21 +275,6 @@ static int describe_scales(struct ridge_call *call, struct gemm *gemm, enum cubl
            set_attribute(call, gemm, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, &scale_a, sizeof scale_a);
 }
 
-static int time_algorithms(struct ridge_call *call, struct gemm *gemm)
-{
-    cudaEvent_t event[2] = {};
-    int status = 1;
-    for (int i = 0; i < 2; i++)
-        if (ridge_cuda_status(call, cudaEventCreate(&event[i]), __FILE__, __LINE__, "cudaEventCreate"))
-            goto out;
-    status = choose_algorithm(call, gemm, event);
-out:
-    for (int i = 0; i < 2; i++)
-        if (event[i])
-            cudaEventDestroy(event[i]);
-    return status;
-}
-
 /* `fp8` is NULL for operands of `type` without scales. */
 static int set_up(struct ridge_call *call, cudaDataType_t type, cudaDataType_t output_type,
                   const enum cublaslt_fp8 *fp8, void **state)
@@ -280,7 +288,7 @@ static int set_up(struct ridge_call *call, cudaDataType_t type, cudaDataType_t o
     gemm->output = fp8 ? 4 : 2;
     gemm->beta = fp8 && *fp8 == CUBLASLT_FP8_VEC128 ? 1.0f : 0.0f;
     if (describe_operation(call, type, output_type, gemm) || (fp8 && describe_scales(call, gemm, *fp8)) ||
-        time_algorithms(call, gemm)) {
+        choose_algorithm(call, gemm)) {
         cublaslt_teardown(gemm);
         *state = NULL;
         return 1;

@@ -16,8 +16,8 @@ const char *cublaslt_unsupported(const int64_t *dim, const struct ridge_device *
 
 size_t cublaslt_workspace_bytes(const int64_t *dim, const struct ridge_device *device);
 
-/* All three operands are of `dtype`: RIDGE_F32 or RIDGE_BF16. Times the algorithms the heuristic proposes (16 at most)
- * on call's buffers and keeps the fastest; *state then owns the library's descriptors. */
+/* All three operands are of `dtype`: RIDGE_F32 or RIDGE_BF16. Asks the heuristic for 16 algorithms, times what it
+ * proposes on call's buffers, with a cold L2, and keeps the fastest; *state then owns the library's descriptors. */
 int cublaslt_setup(struct ridge_call *call, enum ridge_dtype dtype, void **state);
 
 /* e4m3 operands with FP32 scales, BF16 results unless said otherwise. */
