@@ -36,6 +36,13 @@ for case in 'm=0|m.*0' 'm=-1|m.*-1' 'm=abc|m.*abc' 'm=99999999999999999999|m.*99
   'm=1,m=2|m' 'm=|m'; do
   expect 2 "${case#*|}" bench $gemm --shape "${case%%|*}" --json "$folder/bad.jsonl"
 done
+# Every axis of every family that the CPU has.
+while read -r family axis; do
+  for command in "bench --json $folder/bad.jsonl" check; do
+    # shellcheck disable=SC2086
+    expect 2 "shape $axis=-1: $axis must be in [0-9]+ to [0-9]+" $command --device host --family "$family" --shape "$axis=-1"
+  done
+done < <("$RIDGE" list --device host | awk '/^[a-z].*: / { sub(":.*", ""); family = $0 } /^  axis / { print family, $2 }')
 # shellcheck disable=SC2086
 {
   expect 2 'too large.*[0-9]{12,} bytes' bench $gemm --shape m=1000000,n=1000000,k=8 --json "$folder/bad.jsonl"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the GEMM families and their variants refuse, and in which words: sizes, lengths of k that tensor copies cannot
- * read, addresses and rows off 16 bytes, too few scales. None of it needs a GPU. */
+/* What the GEMM families and their variants refuse, and in which words: lengths of k that tensor copies cannot read,
+ * addresses and rows off 16 bytes, too few scales. None of it needs a GPU. (Sizes: test_bad_shapes.c.) */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "bench/registry.h"
 #include "bench/shape.h"
 #include "kernels/gemm_fp8_block/gemm_fp8_block.h"
+#include "kernels/gemm_grouped_contiguous/gemm_grouped.h"
 #ifdef RIDGE_WITH_CUDA
 #include "kernels/support/tensor_map.h"
 #endif
@@ -35,41 +35,6 @@ static int close_all(void **state)
     return 0;
 }
 
-static bool is_gemm(const struct ridge_entry *entry)
-{
-    return strncmp(entry->family, "gemm_", 5) == 0;
-}
-
-/* Every axis of every GEMM family, one below its least and one above its largest value. */
-static void sizes_out_of_range(void **state)
-{
-    (void)state;
-    int families = 0;
-    for (int i = 0; i < registry.count; i++) {
-        const struct ridge_family *family = registry.entry[i]->problem;
-        if (!is_gemm(registry.entry[i]) || (i && registry.entry[i - 1]->problem == family))
-            continue;
-        families++;
-        for (int axis = 0; axis < family->axes; axis++) {
-            const int64_t bad[] = {0, -1, family->axis[axis].min - 1, family->axis[axis].max + 1, INT64_MIN, INT64_MAX};
-            for (size_t j = 0; j < sizeof bad / sizeof *bad; j++) {
-                int64_t dim[RIDGE_MAX_AXES];
-                struct ridge_error err = {""};
-                char value[96];
-                memcpy(dim, family->check_dim[0], sizeof dim);
-                if (bad[j] >= family->axis[axis].min && bad[j] <= family->axis[axis].max)
-                    continue;
-                dim[axis] = bad[j];
-                assert_int_equal(shape_validate(family, dim, &err), RIDGE_INVALID);
-                snprintf(value, sizeof value, "%s=%" PRId64 ": %s must be in", family->axis[axis].name, bad[j],
-                         family->axis[axis].name);
-                assert_non_null(strstr(err.text, value));
-            }
-        }
-    }
-    assert_true(families >= 2);
-}
-
 /* A k whose rows do not start at multiples of 16 bytes is skipped with that reason, and by no variant silently. */
 static void k_off_the_alignment(void **state)
 {
@@ -79,10 +44,17 @@ static void k_off_the_alignment(void **state)
     for (int i = 0; i < registry.count; i++) {
         const struct ridge_entry *entry = registry.entry[i];
         const bool bf16 = strcmp(entry->family, "gemm_bf16") == 0;
-        if ((!bf16 && strncmp(entry->family, "gemm_fp8_", 9) != 0) || entry->variant->min_cc < 90 ||
+        const bool grouped = strcmp(entry->family, "gemm_grouped_contiguous") == 0 ||
+                             strcmp(entry->family, "gemm_grouped_masked") == 0;
+        if ((!bf16 && !grouped && strncmp(entry->family, "gemm_fp8_", 9) != 0) || entry->variant->min_cc < 90 ||
             strncmp(entry->label, "9", 1) == 0)
             continue;
-        const int64_t step = bf16 ? 8 : 16, good[] = {64, 64, 16 * step}, bad[] = {64, 64, 16 * step + 1};
+        const int64_t step = bf16 ? 8 : 16;
+        int64_t good[RIDGE_MAX_AXES] = {64, 64, 16 * step}, bad[RIDGE_MAX_AXES];
+        if (grouped)
+            memcpy(good, (const int64_t[]){2, 32, 64, 64, 16 * step}, 5 * sizeof *good);
+        memcpy(bad, good, sizeof bad);
+        bad[grouped ? GROUPED_K : 2]++;
         assert_non_null(entry->variant->unsupported);
         assert_null(entry->variant->unsupported(good, &h200));
         const char *reason = entry->variant->unsupported(bad, &h200);
@@ -110,6 +82,31 @@ static void too_few_scales(void **state)
     assert_string_equal(message, "scale_b: 0 rows of 5 scales, but n=300 needs 3, one for each 128 of it");
     const struct ridge_call unknown = {.dim = dim, .error = message, .error_bytes = sizeof message};
     assert_int_equal(gemm_fp8_block_scales_refused(&unknown), 0);
+}
+
+static void too_few_scales_of_groups(void **state)
+{
+    (void)state;
+    const int64_t dim[] = {2, 32, 130, 300, 513}; /* 2 groups; 5 blocks of k, 3 of n; rows of 132 scales */
+    for (int by_group = 0; by_group < 2; by_group++) {
+        const size_t rows_a = by_group ? 10 : 5;
+        size_t bytes[6] = {[GROUPED_SCALE_A] = rows_a * 132 * 4, [GROUPED_SCALE_B] = 6 * 5 * 4};
+        char message[256] = "", expected[256];
+        const struct ridge_call call = {
+            .dim = dim, .buffer_bytes = bytes, .error = message, .error_bytes = sizeof message};
+        assert_int_equal(gemm_grouped_scales_refused(&call, by_group), 0);
+        bytes[GROUPED_SCALE_A] -= 4;
+        assert_int_equal(gemm_grouped_scales_refused(&call, by_group), 1);
+        snprintf(expected, sizeof expected,
+                 "scale_a: %zu rows of 132 scales, but groups=2, n=300, k=513 need %zu, one for each 128 of k%s",
+                 rows_a - 1, rows_a, by_group ? " and group" : "");
+        assert_string_equal(message, expected);
+        bytes[GROUPED_SCALE_A] += 4;
+        bytes[GROUPED_SCALE_B] = 3 * 5 * 4; /* those of one group */
+        assert_int_equal(gemm_grouped_scales_refused(&call, by_group), 1);
+        assert_string_equal(
+            message, "scale_b: 3 rows of 5 scales, but groups=2, n=300, k=513 need 6, one for each 128 of n and group");
+    }
 }
 
 /* Padding of scale_a, between m and the next multiple of 4, holds NaN in every input, so that a check that passes says
@@ -166,9 +163,9 @@ static void off_16_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_out_of_range),
         cmocka_unit_test(k_off_the_alignment),
         cmocka_unit_test(too_few_scales),
+        cmocka_unit_test(too_few_scales_of_groups),
         cmocka_unit_test(padding_of_scales_is_nan),
 #ifdef RIDGE_WITH_CUDA
         cmocka_unit_test(off_16_bytes),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "bench/registry.h"
 #include "bench/shape.h"
 #include "kernels/mla_prefill_sparse/mla_prefill_sparse.h"
 #include "tests/family_case.h"
@@ -139,12 +140,49 @@ static void bad_shapes_are_refused(void **state)
     }
 }
 
+/* Setup of the GPU variants that copy 16 bytes at a time, before it asks the driver. */
+static void bad_buffers_are_refused(void **state)
+{
+    (void)state;
+    static char memory[64] __attribute__((aligned(64)));
+    static const char *const names[] = {[PREFILL_Q] = "q", [PREFILL_KV] = "kv", [PREFILL_OUT] = "out"};
+    static const int rows[] = {PREFILL_Q, PREFILL_KV, PREFILL_OUT};
+    const int64_t dim[] = {5, 95, 3, 128, 576};
+    void *buffer[] = {memory, memory, memory, memory, memory, memory}, *made;
+    size_t bytes[6] = {[PREFILL_INDICES] = 5 * 128 * 4};
+    char message[256] = "", expected[256];
+    struct ridge_call call = {
+        .dim = dim, .buffer = buffer, .buffer_bytes = bytes, .error = message, .error_bytes = sizeof message};
+    assert_int_equal(prefill_refuse_buffers(&call), 0);
+    for (int i = 0; i < ridge_builtin_entry_count; i++) {
+        const struct ridge_variant *variant = ridge_builtin_entries[i].variant;
+        if (strcmp(ridge_builtin_entries[i].family, "mla_prefill_sparse") != 0 || variant->min_cc < 90)
+            continue;
+        for (int j = 0; j < 3; j++) {
+            buffer[rows[j]] = memory + 8;
+            assert_int_equal(variant->setup(&call, &made), 1);
+            snprintf(expected, sizeof expected, "%s: address is 8 bytes beyond a multiple of 16: must be one",
+                     names[rows[j]]);
+            assert_string_equal(message, expected);
+            buffer[rows[j]] = memory;
+        }
+        bytes[PREFILL_INDICES] = 2556;
+        assert_int_equal(variant->setup(&call, &made), 1);
+        assert_string_equal(message, "indices: 2556 bytes: must be at least 2560, s_q * topk of 4");
+        bytes[PREFILL_INDICES] = 2560;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_scores_average_what_is_listed), cmocka_unit_test(out_of_range_is_no_key),
-        cmocka_unit_test(naive_agrees_with_the_reference),     cmocka_unit_test(rising_rises),
-        cmocka_unit_test(poisoned_rows_are_not_named),         cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(equal_scores_average_what_is_listed),
+        cmocka_unit_test(out_of_range_is_no_key),
+        cmocka_unit_test(naive_agrees_with_the_reference),
+        cmocka_unit_test(rising_rises),
+        cmocka_unit_test(poisoned_rows_are_not_named),
+        cmocka_unit_test(bad_shapes_are_refused),
+        cmocka_unit_test(bad_buffers_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ template <int columns> struct few_rows_fp8_block {
                                                   "scale_a"};
         arguments->scale_b = (const float *)call->buffer[3];
         arguments->last_block_b = (int)gemm_fp8_block_count(call->dim[1]) - 1;
-        return tensor_map_encode(call, &scale_a, &arguments->scale_a);
+        return gemm_fp8_block_scales_refused(call) || tensor_map_encode(call, &scale_a, &arguments->scale_a);
     }
 
     /* For the warpgroup's 64 rows of B from `row` on; the lane's is block i + lane of the part. */

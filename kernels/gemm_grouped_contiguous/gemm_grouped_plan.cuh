@@ -136,7 +136,8 @@ static inline void gemm_grouped_tell(const struct ridge_call *call, const struct
 static inline int gemm_grouped_prepare(struct ridge_call *call, const struct gemm_grouped_table *table,
                                        struct gemm_grouped_plan *plan)
 {
-    if (gemm_grouped_refused(call, gemm_grouped_options_of(table, call->dim).built, table->count, table->widest))
+    if (gemm_grouped_refused(call, gemm_grouped_options_of(table, call->dim).built, table->count, table->widest) ||
+        gemm_grouped_scales_refused(call, table->by_group))
         return 1;
     const struct gemm_choice choice = gemm_grouped_choice(table, call->dim, call->device);
     const struct gemm_grouped_compiled *tile = &table->compiled[choice.tile];

@@ -83,7 +83,8 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_wg
 static int setup(struct ridge_call *call, void **state)
 {
     *state = NULL;
-    return prefill_allow_shared(call, (const void *)prefill_wgmma_kernel<8>, shared_memory::bytes) ||
+    return prefill_refuse_buffers(call) ||
+           prefill_allow_shared(call, (const void *)prefill_wgmma_kernel<8>, shared_memory::bytes) ||
            prefill_allow_shared(call, (const void *)prefill_wgmma_kernel<9>, shared_memory::bytes);
 }
 

@@ -21,7 +21,8 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_se
 static int setup(struct ridge_call *call, void **state)
 {
     *state = NULL;
-    return prefill_allow_shared(call, (const void *)prefill_seesaw_kernel<8>, prefill_seesaw_shared::all_bytes) ||
+    return prefill_refuse_buffers(call) ||
+           prefill_allow_shared(call, (const void *)prefill_seesaw_kernel<8>, prefill_seesaw_shared::all_bytes) ||
            prefill_allow_shared(call, (const void *)prefill_seesaw_kernel<9>, prefill_seesaw_shared::all_bytes);
 }
 

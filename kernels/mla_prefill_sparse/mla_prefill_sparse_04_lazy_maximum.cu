@@ -21,7 +21,8 @@ template <int tiles> static __global__ void __launch_bounds__(384, 1) prefill_tu
 static int setup(struct ridge_call *call, void **state)
 {
     *state = NULL;
-    return prefill_allow_shared(call, (const void *)prefill_turn_kernel<8>, prefill_turn_shared::bytes) ||
+    return prefill_refuse_buffers(call) ||
+           prefill_allow_shared(call, (const void *)prefill_turn_kernel<8>, prefill_turn_shared::bytes) ||
            prefill_allow_shared(call, (const void *)prefill_turn_kernel<9>, prefill_turn_shared::bytes);
 }
 

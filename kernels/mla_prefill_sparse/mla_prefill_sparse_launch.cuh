@@ -3,6 +3,7 @@
 #ifndef RIDGE_MLA_PREFILL_SPARSE_LAUNCH_CUH
 #define RIDGE_MLA_PREFILL_SPARSE_LAUNCH_CUH
 
+#include "kernels/mla_prefill_sparse/mla_prefill_sparse.h"
 #include "kernels/mla_prefill_sparse/mla_prefill_sparse_tile.cuh"
 
 /* Tiles of 64 heads of all queries. */
