@@ -173,6 +173,7 @@ int main(void)
     cudaFree(r.call.workspace);
     try_meeting(&r, "12_meet");
     try_meeting(&r, "13_short_ends");
+    try_meeting(&r, "15_quarters_meet");
     case_close(&r.c);
     device_cuda.close();
     return 0;

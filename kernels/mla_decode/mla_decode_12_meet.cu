@@ -35,12 +35,6 @@ struct meet_layout {
     }
 };
 
-/* The warpgroup and the piece's slot are made anew where they are needed: no register is left to keep them in. */
-static __device__ __forceinline__ int meet_warpgroup()
-{
-    return __shfl_sync(~0u, (int)thread_again() / 128, 0);
-}
-
 static __device__ __forceinline__ void meet_store(const mla_tile_arguments &arguments, int64_t begin,
                                                   const float (&out)[mla_half / 2], const float (&factor)[2])
 {
@@ -52,6 +46,7 @@ static __device__ __forceinline__ void meet_store(const mla_tile_arguments &argu
                make_float4(out[i] * factor[0], out[i + 1] * factor[0], out[i + 2] * factor[1], out[i + 3] * factor[1]));
 }
 
+/* The warpgroup and the piece's slot are made anew where they are needed: no register is left to keep them in. */
 static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &arguments, const mla_shared &shared)
 {
     const int row0 = blockIdx.x * mla_tile_rows;
@@ -65,7 +60,7 @@ static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &ar
         mla_begin_rows(arguments.problem, piece, row0, state.out, state.rows);
         mbarrier_wait(shared.q_full(), q_parity);
         mla_keep_last_q(shared, state.q);
-        if (meet_warpgroup() == 0)
+        if (mla_warpgroup_again() == 0)
             mla_turn_left<true>(shared, state, piece, parity);
         else
             mla_turn_right<true>(shared, state, piece, parity);
@@ -73,7 +68,7 @@ static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &ar
         mla_piece done = piece;
         done.whole = piece.first == 0 && piece.last == mla_blocks(piece.length);
         done.slot = 2 * (int)blockIdx.y + (piece.first == 0);
-        const int warpgroup = meet_warpgroup();
+        const int warpgroup = mla_warpgroup_again();
         mla_total(arguments, shared, done, (int)q_parity, row0, warpgroup, state.rows, factor);
         if (done.whole)
             mla_store_direct(arguments.problem, state.out, factor, warpgroup, piece.request, row0);
@@ -86,25 +81,6 @@ static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &ar
     mla_meet_kept(arguments, tile, kept, shared.keys(0));
 }
 
-/* A fourth of q; its last tile waits for the probabilities that lie there. */
-static __device__ __forceinline__ void meet_load_q(const mla_tile_arguments &arguments, const mla_shared &shared,
-                                                   int request, int warp, uint32_t parity)
-{
-    if (threadIdx.x % 32 == 0) {
-        const int row = request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows;
-        mbarrier_wait(shared.q_empty(), parity ^ 1);
-        if (warp == 0)
-            mbarrier_arrive_expect(shared.q_full(), mla_block_bytes);
-        for (int tile = 2 * warp; tile < 2 * warp + 2; tile++)
-            tma_load(shared.q() + tile * mla_tile_bytes, &arguments.q, tile * 64, row, shared.q_full());
-        if (warp == 3) {
-            mbarrier_wait(shared.q_last_empty(), parity ^ 1);
-            tma_load(shared.q() + 8 * mla_tile_bytes, &arguments.q, mla_d_v, row, shared.q_full());
-        }
-    }
-    __syncwarp();
-}
-
 /* One of four warps: its fourth of q, and half of every other block, that which is needed first with the last tile. */
 static __device__ __forceinline__ void meet_produce(const mla_tile_arguments &arguments, const mla_shared &shared,
                                                     int warp)
@@ -114,7 +90,7 @@ static __device__ __forceinline__ void meet_produce(const mla_tile_arguments &ar
     uint32_t q_parity = 0, parity = 0;
     mla_each_piece<false>(arguments, [&](const mla_piece &piece) {
         mla_pages pages = {-32, 0};
-        meet_load_q(arguments, shared, piece.request, warp, q_parity);
+        mla_meet_load_q(arguments, shared, piece.request, warp, q_parity);
         q_parity ^= 1;
 #pragma unroll 1
         for (int index = piece.first + block; index < piece.last; index += 2, parity ^= 1) {

@@ -17,6 +17,12 @@
 constexpr int mla_meet_threads = 256, mla_meet_barrier = 6;
 constexpr int mla_meet_few = 5; /* parts of a request that is cut rarely */
 
+/* Made anew where it is needed. */
+static __device__ __forceinline__ int mla_warpgroup_again()
+{
+    return __shfl_sync(~0u, (int)thread_again() / 128, 0);
+}
+
 /* A request that was cut: which parts have blocks of it, and which of them this one is; no parts: none. */
 struct mla_meeting {
     int request, first, parts, mine;
@@ -100,6 +106,25 @@ static __device__ __forceinline__ void mla_prefetch_share(const mla_problem &pro
     if (lane == 0 && request < problem.b)
         prefetch_global_l1(problem.block_table + (int64_t)request * problem.table_columns +
                            block * mla_block_keys / problem.page_size);
+}
+
+/* A fourth of q, by each of four warps; its last tile waits for the probabilities that lie there. */
+static __device__ __forceinline__ void mla_meet_load_q(const mla_tile_arguments &arguments, const mla_shared &shared,
+                                                       int request, int warp, uint32_t parity)
+{
+    if (threadIdx.x % 32 == 0) {
+        const int row = request * mla_rows_of(arguments.problem) + (int)blockIdx.x * mla_tile_rows;
+        mbarrier_wait(shared.q_empty(), parity ^ 1);
+        if (warp == 0)
+            mbarrier_arrive_expect(shared.q_full(), mla_block_bytes);
+        for (int tile = 2 * warp; tile < 2 * warp + 2; tile++)
+            tma_load(shared.q() + tile * mla_tile_bytes, &arguments.q, tile * 64, row, shared.q_full());
+        if (warp == 3) {
+            mbarrier_wait(shared.q_last_empty(), parity ^ 1);
+            tma_load(shared.q() + 8 * mla_tile_bytes, &arguments.q, mla_d_v, row, shared.q_full());
+        }
+    }
+    __syncwarp();
 }
 
 /* Partial results in the order of the result. A layout says where elements of 16 bytes are, each two columns of each of

@@ -305,26 +305,40 @@ static __device__ __forceinline__ void mla_quarters_consume(const mla_tile_argum
     });
 }
 
-/* Four warps, one for each half of each block; of the halves the one that is needed first comes with the last tile. */
+/* By one thread: half of a block, `row` of the cache on, a quarter as soon as it was given back; the half that is needed
+ * first comes with the last tile. */
+template <bool evict_first = false>
+static __device__ __forceinline__ void mla_quarters_load(const mla_tile_arguments &arguments,
+                                                         const mla_quarters &shared, int block, int half, int row,
+                                                         uint32_t parity)
+{
+    if (half == block) {
+        const uint32_t full = shared.full(block, 8), to = shared.keys(block) + 8 * mla_tile_bytes;
+        mbarrier_wait(shared.given_back(block, 4), parity ^ 1);
+        mbarrier_arrive_expect(full, mla_tile_bytes);
+        if (evict_first)
+            tma_load_hint(to, &arguments.kv, mla_d_v, row, full, l2_evict_first());
+        else
+            tma_load(to, &arguments.kv, mla_d_v, row, full);
+    }
+    for (int quarter = 2 * half; quarter < 2 * half + 2; quarter++) {
+        const uint32_t full = shared.full(block, 2 * quarter), to = shared.keys(block) + 2 * quarter * mla_tile_bytes;
+        mbarrier_wait(shared.given_back(block, quarter), parity ^ 1);
+        mbarrier_arrive_expect(full, 2 * mla_tile_bytes);
+        if (evict_first)
+            tma_load_side_by_side_hint(to, &arguments.kv_wide, 2 * quarter, row, full, l2_evict_first());
+        else
+            tma_load_side_by_side(to, &arguments.kv_wide, 2 * quarter, row, full);
+    }
+}
+
+/* Four warps, one for each half of each block. */
 static __device__ __forceinline__ void mla_quarters_produce(const mla_tile_arguments &arguments,
                                                             const mla_quarters &shared, int block, int half)
 {
     mla_produce_half(
         arguments, shared, block, half,
-        [&](int row, uint32_t parity) {
-            if (half == block) {
-                mbarrier_wait(shared.given_back(block, 4), parity ^ 1);
-                mbarrier_arrive_expect(shared.full(block, 8), mla_tile_bytes);
-                tma_load(shared.keys(block) + 8 * mla_tile_bytes, &arguments.kv, mla_d_v, row, shared.full(block, 8));
-            }
-            for (int quarter = 2 * half; quarter < 2 * half + 2; quarter++) {
-                const uint32_t full = shared.full(block, 2 * quarter);
-                mbarrier_wait(shared.given_back(block, quarter), parity ^ 1);
-                mbarrier_arrive_expect(full, 2 * mla_tile_bytes);
-                tma_load_side_by_side(shared.keys(block) + 2 * quarter * mla_tile_bytes, &arguments.kv_wide,
-                                      2 * quarter, row, full);
-            }
-        },
+        [&](int row, uint32_t parity) { mla_quarters_load(arguments, shared, block, half, row, parity); },
         [&](const mla_piece &piece, uint32_t parity) { mla_turn_load_q(arguments, shared, piece, parity); });
 }
 
