@@ -212,8 +212,7 @@ static __device__ __forceinline__ void mla_half_result(const mla_problem &proble
         uint32_t *to = (uint32_t *)(problem.out + ((int64_t)request * rows + row) * mla_d_v + column);
 #pragma unroll
         for (int i = 0; i < 2; i++)
-            to[4 * i] =
-                mla_pack(sums.value[4 * i + 2 * half] * inverse, sums.value[4 * i + 2 * half + 1] * inverse);
+            to[4 * i] = mla_pack(sums.value[4 * i + 2 * half] * inverse, sums.value[4 * i + 2 * half + 1] * inverse);
         if (column == 0)
             problem.lse[mla_lse_at(problem, request, row)] =
                 sums.sum[half] == 0 ? INFINITY : (sums.max[half] + log2f(sums.sum[half])) * mla_ln2;
@@ -241,9 +240,8 @@ static __device__ __forceinline__ void mla_half_exchange(mla_half_sums &sums, in
                          rows = mla_shared_four(at + 2 * rest);
             const mla_half_sums more = {
                 {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w}, {rows.x, rows.y}, {rows.z, rows.w}};
-            mla_half_sums total = {{0, 0, 0, 0, 0, 0, 0, 0},
-                                   {fmaxf(sums.max[0], more.max[0]), fmaxf(sums.max[1], more.max[1])},
-                                   {0, 0}};
+            mla_half_sums total = {
+                {0, 0, 0, 0, 0, 0, 0, 0}, {fmaxf(sums.max[0], more.max[0]), fmaxf(sums.max[1], more.max[1])}, {0, 0}};
             mla_half_add(total, sums);
             mla_half_add(total, more);
             sums = total;
