@@ -13,9 +13,10 @@
 
 enum {
     FEW_ROWS_MAX_M = 256,
-    FEW_ROWS_WARPGROUPS = 2, /* consumers at most, of 64 rows of B and 64 or 128 of A each */
-    FEW_ROWS_STAGING = 1024, /* bytes a warp */
-    FEW_ROWS_LINES = 8192,   /* bytes a warpgroup in turns: 64 rows of D */
+    FEW_ROWS_WARPGROUPS = 2,   /* consumers at most, of 64 rows of B and 64 or 128 of A each */
+    FEW_ROWS_STAGING = 1024,   /* bytes a warp */
+    FEW_ROWS_LINES = 8192,     /* bytes a warpgroup in turns: 64 rows of D */
+    FEW_ROWS_FLIGHT = 7 << 20, /* bytes of B on their way at one time, in turns */
 };
 
 struct few_rows_product {
@@ -82,20 +83,25 @@ static inline void few_rows_place(struct few_rows_plan *plan, int64_t shared)
 
 /* The same in turns, where a tile ends with totals that change hands and D in whole lines: in the ring's place, unless
  * the ring is being filled for a next tile. Pairs of blocks are one warpgroup's and the other's; a number of stages
- * that four divides makes a stage always the same warpgroup's, which so knows its phase. A part of k ends with a pair
- * of one where it has an odd number of blocks. */
-static inline void few_rows_place_turns(struct few_rows_plan *plan, int64_t shared)
+ * that four divides makes a stage always the same warpgroup's, which so knows its phase. There are no more of them than
+ * DRAM needs: what is asked for takes the place of lines of a full L2, which are written back first. A part of k ends
+ * with a pair of one where it has an odd number of blocks. */
+static inline void few_rows_place_turns(struct few_rows_plan *plan, const struct ridge_device *device)
 {
     const int sums = (plan->splits - 1) * plan->owned * plan->consumers * 16;
     const int own = plan->consumers * plan->columns * 2;
     const int end = own + 2 * FEW_ROWS_LINES + (plan->splits > 1 ? plan->owned * plan->consumers * 16 : 0);
     const bool one = plan->clusters == plan->tiles_b;
-    const int64_t room = shared - sums - (one ? 0 : end) - 8, fit = room / (plan->stage_bytes + plan->scale_bytes + 16);
+    const int64_t room = device->smem_optin_bytes - sums - (one ? 0 : end) - 8,
+                  fit = room / (plan->stage_bytes + plan->scale_bytes + 16);
     const int blocks = few_rows_up(plan->blocks, plan->splits);
     const int use = plan->splits > 1 ? blocks : few_rows_up(blocks, 2) * 2 * few_rows_up(plan->tiles_b, plan->clusters);
+    const int ctas = plan->clusters * plan->splits * plan->tiles_a, sms = device->sms > 0 ? device->sms : 1;
+    const int enough = few_rows_up(FEW_ROWS_FLIGHT, (int64_t)(ctas < sms ? ctas : sms) * plan->rows * 128);
+    const int wanted = plan->stages > 0 ? plan->stages : few_rows_up(enough, 4) * 4;
     int stages = fit < use ? (int)fit : use;
-    if (plan->stages > 0 && plan->stages < stages)
-        stages = plan->stages;
+    if (wanted < stages)
+        stages = wanted;
     plan->stages = stages < use ? stages / 4 * 4 : stages;
     plan->scales = plan->stages * plan->stage_bytes;
     plan->sums = plan->scales + plan->stages * plan->scale_bytes;
@@ -140,7 +146,7 @@ static inline const char *few_rows_complete(struct few_rows_plan *plan, const st
     plan->stage_bytes = 128 * plan->deep * (plan->rows + plan->width);
     plan->scale_bytes = product->scaled ? 4 * plan->deep * plan->width : 0;
     if (plan->turns)
-        few_rows_place_turns(plan, device->smem_optin_bytes);
+        few_rows_place_turns(plan, device);
     else
         few_rows_place(plan, device->smem_optin_bytes);
     return plan->stages > 0 ? NULL : "shared memory has no room for two stages, in turns four";
