@@ -128,13 +128,13 @@ static __global__ void __launch_bounds__(sparse_combine_threads)
     sparse_sums sums = {-INFINITY, 0, {}};
     for (int part = of.first; part <= of.last; part += sparse_combine_batch)
         sparse_add_parts(problem, split, of.first, part, of.last, head, column, sums);
-    const float inverse = sums.max == -INFINITY ? 0 : 1 / sums.sum;
+    const float inverse = sums.sum == 0 ? 0 : 1 / sums.sum; /* without a maximum, but not 0: all parts are NaN */
     uint32_t *out = (uint32_t *)(problem.out + ((int64_t)query * problem.h + head) * sparse_d_v + column);
     out[0] = cvt_bf16x2_f32(sums.total.x * inverse, sums.total.y * inverse);
     out[1] = cvt_bf16x2_f32(sums.total.z * inverse, sums.total.w * inverse);
     if (threadIdx.x == 0)
         problem.lse[sparse_lse_at(problem, query, head)] =
-            sums.max == -INFINITY ? INFINITY : (sums.max + log2f(sums.sum)) * sparse_ln2;
+            sums.sum == 0 ? INFINITY : (sums.max + log2f(sums.sum)) * sparse_ln2;
 }
 
 /* The blocks are in place before the kernel in front has ended, and wait for it in grid_wait(). */
