@@ -6,14 +6,19 @@ static void issued(const int64_t *dim, const struct ridge_device *, struct ridge
     folded_issued(dim, (double)dim[SPARSE_H] / sparse_rows, work);
 }
 
+static sparse_function kernel(const struct ridge_call *call)
+{
+    return sparse_unchecked(call) ? folded_kernel<1, false> : folded_kernel<1, true>;
+}
+
 static int setup(struct ridge_call *call, void **state)
 {
-    return sparse_setup(call, (const void *)folded_kernel<1>, folded_shared_bytes, state);
+    return sparse_setup(call, (const void *)kernel(call), folded_shared_bytes, state);
 }
 
 static int launch(const struct ridge_call *call)
 {
-    return sparse_launch(call, folded_kernel<1>, 1, sparse_threads, folded_shared_bytes);
+    return sparse_launch(call, kernel(call), 1, sparse_threads, folded_shared_bytes);
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_04_folded = {
@@ -27,5 +32,6 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_04_fol
     .setup = setup,
     .teardown = free,
     .launch = launch,
-    .kernel = (const void *)folded_kernel<1>,
+    .plans = sparse_plans,
+    .kernel = (const void *)folded_kernel<1, true>,
 };

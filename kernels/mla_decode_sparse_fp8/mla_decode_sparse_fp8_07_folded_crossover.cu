@@ -7,14 +7,19 @@ static void issued(const int64_t *dim, const struct ridge_device *, struct ridge
     work->bytes_dsmem = (double)sparse_queries(dim) * (double)dim[SPARSE_TOPK] * (sparse_d_k * 2 + 16);
 }
 
+static sparse_function kernel(const struct ridge_call *call)
+{
+    return sparse_unchecked(call) ? folded_kernel<2, false> : folded_kernel<2, true>;
+}
+
 static int setup(struct ridge_call *call, void **state)
 {
-    return sparse_setup(call, (const void *)folded_kernel<2>, folded_shared_bytes, state);
+    return sparse_setup(call, (const void *)kernel(call), folded_shared_bytes, state);
 }
 
 static int launch(const struct ridge_call *call)
 {
-    return sparse_launch(call, folded_kernel<2>, 2, sparse_threads, folded_shared_bytes);
+    return sparse_launch(call, kernel(call), 2, sparse_threads, folded_shared_bytes);
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_07_folded_crossover = {
@@ -29,5 +34,6 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_07_fol
     .setup = setup,
     .teardown = free,
     .launch = launch,
-    .kernel = (const void *)folded_kernel<2>,
+    .plans = sparse_plans,
+    .kernel = (const void *)folded_kernel<2, true>,
 };

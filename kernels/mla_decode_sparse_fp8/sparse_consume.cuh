@@ -7,7 +7,7 @@
 #ifndef RIDGE_SPARSE_CONSUME_CUH
 #define RIDGE_SPARSE_CONSUME_CUH
 
-#include "kernels/mla_decode_sparse_fp8/sparse_tile.cuh"
+#include "kernels/mla_decode_sparse_fp8/sparse_meet.cuh"
 
 static __device__ __forceinline__ void sparse_begin_rows(float (&out)[sparse_half / 2], mla_row_pair &rows)
 {
@@ -75,7 +75,29 @@ static __device__ __forceinline__ void sparse_hand_over(const sparse_shared &sha
     mbarrier_arrive(shared.p_full());
 }
 
-template <int ctas, bool checked>
+/* End of a piece. parity: of the part's pieces. meets: parts add up by themselves what they leave of a cut query. */
+template <bool meets = false>
+static __device__ __forceinline__ void
+sparse_finish(const sparse_arguments &arguments, const sparse_shared &shared, const sparse_piece &piece,
+              uint32_t parity, int row0, int warpgroup, const float (&out)[sparse_half / 2], const mla_row_pair &rows)
+{
+    const mla_problem dense = sparse_as_dense(arguments.problem);
+    const mla_split split = {arguments.split.parts, arguments.split.part_out, arguments.split.part_lse};
+    float factor[2];
+    sparse_total<meets>(arguments, shared, piece, parity, row0, warpgroup, rows, factor);
+    if (piece.whole)
+        mla_store_whole(dense, shared.q(), out, factor, warpgroup, piece.query, row0);
+    else if (meets)
+        sparse_meet_store(arguments.problem, arguments.split, piece, warpgroup, out, factor);
+    else
+        mla_store_part(dense, split, out, factor, warpgroup, piece.slot, row0);
+    fence_proxy_async();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0)
+        mbarrier_arrive(shared.q_empty());
+}
+
+template <int ctas, bool checked, bool meets = false>
 static __device__ __forceinline__ void sparse_consume_left(const sparse_arguments &arguments,
                                                            const sparse_shared &shared, int row0)
 {
@@ -104,12 +126,12 @@ static __device__ __forceinline__ void sparse_consume_left(const sparse_argument
             wgmma_settle(out);
             sparse_release<ctas>(shared, block);
         }
-        sparse_finish(arguments, shared, piece, parity, row0, 0, out, rows);
+        sparse_finish<meets>(arguments, shared, piece, parity, row0, 0, out, rows);
         parity ^= 1;
     });
 }
 
-template <int ctas>
+template <int ctas, bool meets = false>
 static __device__ __forceinline__ void sparse_consume_right(const sparse_arguments &arguments,
                                                             const sparse_shared &shared, int row0)
 {
@@ -133,7 +155,7 @@ static __device__ __forceinline__ void sparse_consume_right(const sparse_argumen
             wgmma_settle(out);
             sparse_release<ctas>(shared, block);
         }
-        sparse_finish(arguments, shared, piece, parity, row0, 1, out, rows);
+        sparse_finish<meets>(arguments, shared, piece, parity, row0, 1, out, rows);
         parity ^= 1;
     });
 }

@@ -35,6 +35,11 @@ struct folded_codes {
     {
         return cvt_f16x4_e4m3x4(codes);
     }
+    /* As far as ptxas knows it may be none: without predicates it moves loads, and spills. */
+    static __device__ __forceinline__ bool there(const sparse_problem &problem)
+    {
+        return problem.capacity > 0;
+    }
     static __device__ __forceinline__ void store_scales(const memory &shared, int block, int token, const uint4 &scales)
     {
         const int lane = threadIdx.x % 4;

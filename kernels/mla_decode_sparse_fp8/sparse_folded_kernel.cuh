@@ -91,18 +91,21 @@ static __device__ __forceinline__ void folded_right(const sparse_arguments &argu
     });
 }
 
-/* blockIdx: 64 heads, part. */
-template <int ctas>
+/* blockIdx: 64 heads, part. Not checked: no comparisons and no bits, but predicates and masks, without which ptxas
+ * spills: all tokens are there. */
+template <int ctas, bool checked>
 static __global__ void __launch_bounds__(sparse_threads, 1)
     folded_kernel(const __grid_constant__ sparse_arguments arguments)
 {
     extern __shared__ __align__(1024) char memory[];
     const folded_shared shared = {{shared_address(memory)}};
     const int row0 = blockIdx.x * sparse_rows, warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
+    if (!checked && threadIdx.x < 2)
+        st_shared_v2_f32(shared.valid(threadIdx.x), __uint_as_float(~0u), __uint_as_float(~0u));
     sparse_start<ctas>(shared);
     if (warpgroup == 2) {
         registers_give<folded_producer_registers>();
-        sparse_produce<folded_codes, ctas, true>(arguments, shared);
+        sparse_produce<folded_codes, ctas, checked>(arguments, shared);
     } else if (warpgroup == 0) {
         registers_take<folded_left_registers>();
         folded_left<ctas>(arguments, shared, row0);

@@ -74,6 +74,11 @@ struct sparse_values {
     {
         return sparse_bf16(codes, scale);
     }
+    /* Of a token that is known to be one. */
+    static __device__ __forceinline__ bool there(const sparse_problem &)
+    {
+        return true;
+    }
     static __device__ __forceinline__ void store_scales(const memory &, int, int, const uint4 &) {}
     static __device__ __forceinline__ void send_scales(const memory &, int, int, int) {}
 };
@@ -82,10 +87,11 @@ struct sparse_values {
  * `next` the lane's token there: each register is loaded when what it holds is stored, not before: it would be loaded
  * into another and moved at the end of the loop, when it has arrived. */
 template <typename form, int ctas, bool checked>
-static __device__ __forceinline__ void sparse_convert(sparse_raw &raw, uint32_t row, const uint8_t *next)
+static __device__ __forceinline__ void sparse_convert(const sparse_problem &problem, sparse_raw &raw, uint32_t row,
+                                                      const uint8_t *next)
 {
     const int lane = threadIdx.x % 4;
-    const bool there = !checked || next != NULL;
+    const bool there = checked ? next != NULL : form::there(problem);
     const auto store = [&](int tile, int chunk, uint4 v) {
         st_shared_v4(row + tile * mla_tile_bytes + (chunk ^ sparse_lane_token() % 8) * 16, v);
     };
@@ -120,10 +126,11 @@ static __device__ __forceinline__ void sparse_send(const sparse_shared &shared, 
         bulk_send(to + tile * mla_tile_bytes, from + tile * mla_tile_bytes, 8 * 128, full);
 }
 
-template <bool checked> static __device__ __forceinline__ void sparse_load(sparse_raw &raw, const uint8_t *token)
+template <typename form, bool checked>
+static __device__ __forceinline__ void sparse_load(const sparse_problem &problem, sparse_raw &raw, const uint8_t *token)
 {
     const int lane = threadIdx.x % 4;
-    const bool there = !checked || token != NULL;
+    const bool there = checked ? token != NULL : form::there(problem);
     raw.scale = ld_global_v4_if(there, token + 512);
 #pragma unroll
     for (int tile = 0; tile < 8; tile++)
@@ -139,38 +146,59 @@ static __device__ __forceinline__ uint2 sparse_valid_bits(const sparse_problem &
     return make_uint2(__ballot_sync(~0u, index.x < problem.capacity), __ballot_sync(~0u, index.y < problem.capacity));
 }
 
+/* Index of the lane's token: half `half` of the halves that this CTA has of the blocks from `from` on. */
+template <int ctas, bool checked>
+static __device__ __forceinline__ int32_t sparse_index_of_half(const sparse_problem &problem, const sparse_span &span,
+                                                               int from, int half, int rank)
+{
+    constexpr int halves = 2 / ctas;
+    return sparse_index<checked>(problem, span, from + half / halves,
+                                 (rank + half % halves) * sparse_half_tokens + sparse_lane_token());
+}
+
+/* Indices of a block's tokens lane and lane + 32. */
+template <bool checked>
+static __device__ __forceinline__ uint2 sparse_indices_of(const sparse_problem &problem, const sparse_span &span,
+                                                          int block)
+{
+    const int lane = threadIdx.x % 32;
+    return make_uint2(sparse_index<checked>(problem, span, block, lane),
+                      sparse_index<checked>(problem, span, block, lane + 32));
+}
+
+/* Indices that producers have under way: of the half that comes next, of the one behind, of the next block. */
+struct sparse_ahead {
+    int32_t next, behind;
+    uint2 valid;
+};
+
+/* The first ones of a part. */
+template <int ctas, bool checked>
+static __device__ __forceinline__ sparse_ahead sparse_ask(const sparse_problem &problem, const sparse_span &span)
+{
+    const int rank = ctas == 2 ? (int)cluster_rank() : 0;
+    return {sparse_index_of_half<ctas, checked>(problem, span, span.first, 0, rank),
+            sparse_index_of_half<ctas, checked>(problem, span, span.first, 1, rank),
+            sparse_indices_of<checked>(problem, span, span.first)};
+}
+
 /* In a cluster this CTA's half of every block, else both. Tokens are loaded one half ahead, their indices two: behind
  * the fence, which would wait for them, or long before it. */
 template <typename form, int ctas, bool checked>
-static __device__ __forceinline__ void sparse_produce(const sparse_arguments &arguments,
-                                                      const typename form::memory &shared)
+static __device__ __forceinline__ void sparse_produce_from(const sparse_problem &problem, const sparse_span &span,
+                                                           const typename form::memory &shared, sparse_ahead ahead)
 {
-    const sparse_problem &problem = arguments.problem;
-    const sparse_span span = sparse_span_of(problem, arguments.split);
     constexpr int halves = 2 / ctas;
     const int rank = ctas == 2 ? (int)cluster_rank() : 0, warp = __shfl_sync(~0u, threadIdx.x / 32 % 4, 0);
-    const auto index_of = [&](int from,
-                              int half) { /* halves of blocks from `from` on */
-                                          return sparse_index<checked>(problem, span, from + half / halves,
-                                                                       (rank + half % halves) * sparse_half_tokens +
-                                                                           sparse_lane_token());
-    };
-    const auto indices_of = [&](int block) {
-        const int lane = threadIdx.x % 32;
-        return make_uint2(sparse_index<checked>(problem, span, block, lane),
-                          sparse_index<checked>(problem, span, block, lane + 32));
-    };
     sparse_raw raw;
-    sparse_load<checked>(raw, sparse_token<checked>(problem, index_of(span.first, 0)));
-    int32_t index = index_of(span.first, 1);
-    uint2 valid = indices_of(span.first);
     uint32_t count = 0;
+    sparse_load<form, checked>(problem, raw, sparse_token<checked>(problem, ahead.next));
 #pragma unroll 1
     for (int from = span.first; from < span.last; from++, count++) {
         const int block = count & 1;
-        const uint2 bits = checked ? sparse_valid_bits(problem, valid) : uint2{};
-        const uint8_t *next = sparse_token<checked>(problem, index);
-        index = index_of(from, 2);
+        const uint2 bits = checked ? sparse_valid_bits(problem, ahead.valid) : uint2{};
+        const uint8_t *next = sparse_token<checked>(problem, ahead.behind);
+        ahead.behind = sparse_index_of_half<ctas, checked>(problem, span, from, 2, rank);
         mbarrier_wait(shared.empty(block), (count / 2 & 1) ^ 1);
         if (checked && threadIdx.x % 128 == 0)
             st_shared_v2_f32(shared.valid(block), __uint_as_float(bits.x), __uint_as_float(bits.y));
@@ -180,15 +208,15 @@ static __device__ __forceinline__ void sparse_produce(const sparse_arguments &ar
         for (int i = 0; i < halves; i++) {
             const int first = (rank + i) * sparse_half_tokens, mine = first + sparse_lane_token();
             if (i > 0) {
-                next = sparse_token<checked>(problem, index);
-                index = index_of(from, i + 2);
+                next = sparse_token<checked>(problem, ahead.behind);
+                ahead.behind = sparse_index_of_half<ctas, checked>(problem, span, from, i + 2, rank);
             }
             form::store_scales(shared, block, mine, raw.scale);
-            sparse_convert<form, ctas, checked>(raw, shared.keys(block) + mine * 128, next);
+            sparse_convert<form, ctas, checked>(problem, raw, shared.keys(block) + mine * 128, next);
             if (ctas == 2) {
                 fence_proxy_async();
                 __syncwarp();
-                sparse_load<checked>(raw, next); /* before what is sent, which would be in their way */
+                sparse_load<form, checked>(problem, raw, next); /* before what is sent: that would be in their way */
             }
             __syncwarp(); /* with one CTA consumers fence: a fence here would wait for the loads */
             if (elect()) {
@@ -200,8 +228,17 @@ static __device__ __forceinline__ void sparse_produce(const sparse_arguments &ar
             }
             __syncwarp();
         }
-        valid = indices_of(from + 1);
+        ahead.valid = sparse_indices_of<checked>(problem, span, from + 1);
     }
+}
+
+template <typename form, int ctas, bool checked>
+static __device__ __forceinline__ void sparse_produce(const sparse_arguments &arguments,
+                                                      const typename form::memory &shared)
+{
+    const sparse_problem &problem = arguments.problem;
+    const sparse_span span = sparse_span_of(problem, arguments.split);
+    sparse_produce_from<form, ctas, checked>(problem, span, shared, sparse_ask<ctas, checked>(problem, span));
 }
 
 #endif

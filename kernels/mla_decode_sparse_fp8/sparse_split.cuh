@@ -13,9 +13,10 @@
 constexpr int sparse_block_tokens = MLA_BLOCK_KEYS;
 
 struct sparse_split {
-    int parts, share; /* share: units a part */
-    float *part_out;  /* [2 parts][h][512]: averages, weighted by probability */
-    float *part_lse;  /* [2 parts][h], base 2 */
+    int parts, share;  /* share: units a part */
+    float *part_out;   /* [2 parts][h][512]: averages, weighted by probability */
+    float *part_lse;   /* [2 parts][h], base 2 */
+    unsigned *meeting; /* [parts][h / 64]: counters of variants whose parts meet (sparse_meet.cuh), NULL otherwise */
 };
 
 static __host__ __device__ __forceinline__ int sparse_blocks(const sparse_problem &problem)
@@ -178,7 +179,7 @@ static inline sparse_split sparse_split_of(const struct ridge_call *call, int pa
 {
     const int64_t rows = 2 * parts * call->dim[SPARSE_H];
     float *out = (float *)call->workspace;
-    return {parts, sparse_share(call->dim, parts), out, out + rows * sparse_d_v};
+    return {parts, sparse_share(call->dim, parts), out, out + rows * sparse_d_v, NULL};
 }
 
 #endif

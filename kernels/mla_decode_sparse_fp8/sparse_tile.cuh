@@ -152,20 +152,22 @@ static __device__ __forceinline__ mla_problem sparse_as_dense(const sparse_probl
     return dense;
 }
 
-/* Of a row whose probabilities under `max` add up to `sum`; one thread in four stores. */
+/* Of a row whose probabilities under `max` add up to `sum`; one thread in four stores. place: in a partial result. */
 static __device__ __forceinline__ void sparse_store_lse(const sparse_arguments &arguments, const sparse_piece &piece,
-                                                        int row, float sum, float max)
+                                                        int row, int place, float sum, float max)
 {
     const sparse_problem &problem = arguments.problem;
     const float lse = sum > 0 || sum != sum ? max * sparse_scale_log2 + log2f(sum) : -INFINITY;
     if (threadIdx.x % 4 == 0 && piece.whole)
         problem.lse[sparse_lse_at(problem, piece.query, row)] = lse == -INFINITY ? INFINITY : lse * sparse_ln2;
     else if (threadIdx.x % 4 == 0)
-        __stcg(arguments.split.part_lse + (int64_t)piece.slot * problem.h + row, lse);
+        __stcg(arguments.split.part_lse + (int64_t)piece.slot * problem.h + place, lse);
 }
 
 /* What the rows' sums make of the output. Warpgroup 0 has the sums, writes lse, and leaves factors for warpgroup 1.
- * (A named barrier at which both wait, each in its own code, is divergent to synccheck.) */
+ * (A named barrier at which both wait, each in its own code, is divergent to synccheck.) pairs: rows r and r + 8 of a
+ * warp lie side by side in a partial result. */
+template <bool pairs>
 static __device__ __forceinline__ void sparse_total(const sparse_arguments &arguments, const sparse_shared &shared,
                                                     const sparse_piece &piece, uint32_t parity, int row0, int warpgroup,
                                                     const mla_row_pair &rows, float (&factor)[2])
@@ -182,29 +184,10 @@ static __device__ __forceinline__ void sparse_total(const sparse_arguments &argu
         sum += __shfl_xor_sync(~0u, sum, 2);
         factor[half] = sum > 0 || sum != sum ? 1 / sum : 0;
         st_shared_f32(shared.total(mla_row_in_tile(half)), factor[half]); /* four lanes the same */
-        sparse_store_lse(arguments, piece, row0 + mla_row_in_tile(half), sum, rows.max[half]);
+        const int row = row0 + mla_row_in_tile(half), pair = threadIdx.x / 4 * 2;
+        sparse_store_lse(arguments, piece, row, pairs ? row0 + pair + half : row, sum, rows.max[half]);
     }
     mbarrier_arrive(shared.total_full());
-}
-
-/* End of a piece. parity: of the part's pieces. */
-static __device__ __forceinline__ void sparse_finish(const sparse_arguments &arguments, const sparse_shared &shared,
-                                                     const sparse_piece &piece, uint32_t parity, int row0,
-                                                     int warpgroup, const float (&out)[sparse_half / 2],
-                                                     const mla_row_pair &rows)
-{
-    const mla_problem dense = sparse_as_dense(arguments.problem);
-    const mla_split split = {arguments.split.parts, arguments.split.part_out, arguments.split.part_lse};
-    float factor[2];
-    sparse_total(arguments, shared, piece, parity, row0, warpgroup, rows, factor);
-    if (piece.whole)
-        mla_store_whole(dense, shared.q(), out, factor, warpgroup, piece.query, row0);
-    else
-        mla_store_part(dense, split, out, factor, warpgroup, piece.slot, row0);
-    fence_proxy_async();
-    __syncwarp();
-    if (threadIdx.x % 32 == 0)
-        mbarrier_arrive(shared.q_empty());
 }
 
 #endif
