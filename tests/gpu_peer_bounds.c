@@ -216,10 +216,14 @@ static int try_family(const struct family *family, const struct ridge_device *de
 {
     struct run run = {.family = family, .device = device};
     int failures = 0;
-    for (int i = 0; i < ridge_builtin_entry_count && run.variants < MOST_VARIANTS; i++) {
+    for (int i = 0; i < ridge_builtin_entry_count; i++) {
         const struct ridge_entry *entry = &ridge_builtin_entries[i];
         if (!gpu_on_hopper(entry, family->name, device))
             continue;
+        if (run.variants == MOST_VARIANTS) {
+            printf("FAIL: %s has more variants than %d\n", family->name, MOST_VARIANTS);
+            return 1;
+        }
         run.problem = *entry->problem;
         run.used[run.variants++].entry = entry;
     }
