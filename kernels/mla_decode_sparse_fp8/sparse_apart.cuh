@@ -228,7 +228,7 @@ static __device__ __forceinline__ void apart_scores(const sparse_arguments &argu
             apart_softmax<element>(score, shared, count, rows);
             if (last)
                 apart_finish_rows(arguments, shared, piece.query, row0, block, rows);
-            apart_arrive(shared.ready(block));
+            mbarrier_arrive(shared.ready(block)); /* every lane: each stored factors or probabilities */
         }
         piece = sparse_piece_from(problem, split, blockIdx.y, piece.query + 1);
     }

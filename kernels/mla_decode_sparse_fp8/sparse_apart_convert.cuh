@@ -119,10 +119,10 @@ static __device__ __forceinline__ void apart_ask(const sparse_problem &problem, 
         for (int at = lane / 16 * 16; at < tail_bytes; at += 32)
             apart_copy<tokens, checked>(problem, staged + lane % apart_slot_tokens * tail_bytes + at, mine.row,
                                         tokens::head_bytes + at);
-        if constexpr (tokens::scales_elsewhere)
-            cp_async_8_if(!checked || mine.row != apart_nowhere,
-                          staged + apart_slot_tokens * tail_bytes + lane % apart_slot_tokens * 8,
-                          tokens::scales(problem, mine));
+        if constexpr (tokens::scales_elsewhere) /* half by each of the two lanes */
+            cp_async_4_if(!checked || mine.row != apart_nowhere,
+                          staged + apart_slot_tokens * tail_bytes + lane % apart_slot_tokens * 8 + lane / 16 * 4,
+                          tokens::scales(problem, mine) + lane / 16 * 4);
     }
     cp_async_commit();
 }

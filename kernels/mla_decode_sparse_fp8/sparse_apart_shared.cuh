@@ -79,7 +79,7 @@ struct apart_shared {
         mbarrier_init(q_full(), 1);
         for (int block = 0; block < 2; block++) {
             mbarrier_init(full(block), 4);
-            mbarrier_init(ready(block), 4);
+            mbarrier_init(ready(block), 128);
             for (int slot = 0; slot < apart_slots; slot++)
                 mbarrier_init(empty(block, slot), 8);
         }

@@ -40,11 +40,11 @@ static __device__ __forceinline__ int32_t ld_global_s32_if(bool there, const int
     return v;
 }
 
-/* 9.7.9.25.3.1 (cp.async): 8 bytes to shared memory, both addresses 8-byte aligned; zeros, and no access, where `there`
+/* 9.7.9.25.3.1 (cp.async): 4 bytes to shared memory, both addresses 4-byte aligned; zeros, and no access, where `there`
  * is not. */
-static __device__ __forceinline__ void cp_async_8_if(bool there, uint32_t shared, const void *global)
+static __device__ __forceinline__ void cp_async_4_if(bool there, uint32_t shared, const void *global)
 {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared), "l"(global), "r"(there ? 8 : 0)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared), "l"(global), "r"(there ? 4 : 0)
                  : "memory");
 }
 
