@@ -37,6 +37,12 @@ struct gemm_grouped_contiguous {
         return {__ballot_sync(~0u, group == (uint32_t)job.group && job.group >= 0) | zeroed, zeroed};
     }
 
+    /* Rows of the tile from its first on, if these are what the job writes, with products; else 0. */
+    static __device__ __forceinline__ int whole(const gemm_grouped_arguments &arguments, const gemm_grouped_job &job)
+    {
+        return job.rows == ALL ? (int)arguments.cluster.gemm.out.m - job.row : 0;
+    }
+
     template <typename tile> struct walk {
         static constexpr int count = tile::rows / 32;
         const gemm_grouped_arguments &arguments;

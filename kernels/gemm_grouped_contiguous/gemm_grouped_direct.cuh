@@ -29,7 +29,8 @@ static __device__ __forceinline__ uint32_t gemm_grouped_scales_b(const gemm_grou
 }
 
 /* As gemm_grouped_load, with the scales of B, which are loaded a block ahead. A stage's copies do not wait for its
- * scales: their bytes may come before the arrival that expects them. */
+ * scales: their bytes may come before the arrival that expects them. Where stores are spread every stage has its job,
+ * and is expected before it is copied. */
 template <typename tile>
 static __device__ __forceinline__ void gemm_grouped_load_direct(const gemm_grouped_arguments &arguments,
                                                                 const gemm_grouped_memory &memory, ring_place &at,
@@ -54,19 +55,25 @@ static __device__ __forceinline__ void gemm_grouped_load_direct(const gemm_group
         if (i + 1 < blocks)
             ahead = scales_of(i + 1);
         mbarrier_wait(ring_empty(memory.stages, at), at.parity ^ 1);
-        if (i == 0)
+        if (i == 0 || tile::spread)
             gemm_grouped_write(memory.begun + 16 * at.stage, job);
         if (job.group < 0) {
             mbarrier_arrive(full);
             continue;
+        }
+        if constexpr (tile::spread) {
+            st_shared_v2_f32(gemm_grouped_scales_b<tile>(memory, at.stage), scale.x, scale.y);
+            mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_bytes);
         }
         gemm_fp8_load_slice(data + part.column * slice * gemm_fp8_depth, gemm.maps.a, i * gemm_fp8_depth, row_a, full,
                             slices, part.a_ctas);
         gemm_fp8_block_load_b<tile>(data + tile::a_bytes, gemm, i * gemm_fp8_depth, row_b, full, 1, part.b_ctas);
         gemm_fp8_load_slice(memory.scales + at.stage * tile::scale_bytes + 4 * part.column * slice, arguments.scale_a,
                             row, job.group * arguments.group_blocks + i, full, slices, part.a_ctas);
-        st_shared_v2_f32(gemm_grouped_scales_b<tile>(memory, at.stage), scale.x, scale.y);
-        mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_bytes);
+        if constexpr (!tile::spread) {
+            st_shared_v2_f32(gemm_grouped_scales_b<tile>(memory, at.stage), scale.x, scale.y);
+            mbarrier_arrive_expect(full, tile::stage_bytes + tile::scale_bytes);
+        }
     }
 }
 
@@ -283,14 +290,13 @@ static __device__ __forceinline__ void gemm_grouped_consume_direct(const gemm_gr
     gemm_release(carry.used, reader.ctas);
 }
 
-/* As gemm_fp8_block_direct, no barrier of the cluster waits for the stores to D. */
-template <typename tile, typename layout>
-static __global__ void __launch_bounds__(tile::threads, 1)
-    gemm_grouped_direct(const __grid_constant__ gemm_grouped_arguments arguments)
+/* The body of a kernel: consume(arguments, memory, part, warpgroup) does all jobs of a consumer. As in
+ * gemm_fp8_block_direct, no barrier of the cluster waits for the stores to D. */
+template <typename tile, typename layout, auto consume>
+static __device__ __forceinline__ void gemm_grouped_run_direct(const gemm_grouped_arguments &arguments, uint32_t data)
 {
-    extern __shared__ __align__(1024) char shared[];
     const gemm_fp8_cluster_arguments &cluster = arguments.cluster;
-    const gemm_grouped_memory memory = gemm_grouped_memory_at<tile>(shared_address(shared), cluster.stages);
+    const gemm_grouped_memory memory = gemm_grouped_memory_at<tile>(data, cluster.stages);
     const gemm_part part = gemm_part_of(cluster.cluster);
     const int warpgroup = gemm_warpgroup();
 
@@ -315,19 +321,33 @@ static __global__ void __launch_bounds__(tile::threads, 1)
             gemm_grouped_find<tile, layout>(arguments, memory.found, part);
     } else {
         registers_take<tile::consumer_registers>();
-        gemm_grouped_consume_direct<tile, layout>(arguments, memory, part, warpgroup);
+        consume(arguments, memory, part, warpgroup);
     }
 }
 
+template <typename tile, typename layout>
+static __global__ void __launch_bounds__(tile::threads, 1)
+    gemm_grouped_direct(const __grid_constant__ gemm_grouped_arguments arguments)
+{
+    extern __shared__ __align__(1024) char shared[];
+    gemm_grouped_run_direct<tile, layout, gemm_grouped_consume_direct<tile, layout>>(arguments, shared_address(shared));
+}
+
 /* For the table of a variant. */
-template <typename tile, typename layout> static struct gemm_grouped_compiled gemm_grouped_compile_direct()
+template <typename tile>
+static struct gemm_grouped_compiled gemm_grouped_compiled_as(void (*kernel)(gemm_grouped_arguments))
 {
     const int stage_bytes = tile::stage_bytes + tile::scale_bytes + (int)sizeof(gemm_grouped_job);
     return {{tile::rows, tile::columns, stage_bytes, gemm_grouped_fixed_bytes<tile> + gemm_grouped_scales_b_bytes,
              tile::group},
-            gemm_grouped_direct<tile, layout>,
+            kernel,
             tile::threads,
             gemm_slab<tile>::columns};
+}
+
+template <typename tile, typename layout> static struct gemm_grouped_compiled gemm_grouped_compile_direct()
+{
+    return gemm_grouped_compiled_as<tile>(gemm_grouped_direct<tile, layout>);
 }
 
 #endif

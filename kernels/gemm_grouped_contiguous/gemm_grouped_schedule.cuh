@@ -12,6 +12,7 @@
 #define RIDGE_GEMM_GROUPED_SCHEDULE_CUH
 
 #include "kernels/gemm_fp8_block/gemm_fp8_block_cluster.cuh"
+#include "kernels/ptx/async_seldom.cuh"
 #include "kernels/ptx/global.cuh"
 
 template <int count, int row_sets, int width, int boxes> struct gemm_grouped_tile {
@@ -22,6 +23,7 @@ template <int count, int row_sets, int width, int boxes> struct gemm_grouped_til
     static constexpr int producer_registers = count == 3 ? 32 : 40, consumer_registers = count == 3 ? 160 : 232;
     static constexpr int group_columns = width == 128 ? 128 : width % 64 == 0 ? 64 : 16;
     static constexpr int groups = width / group_columns;
+    static constexpr bool spread = false; /* gemm_grouped_spread.cuh */
     static_assert(width <= 128 + group_columns, "a tile may meet a third column of B scales");
 };
 
@@ -157,7 +159,12 @@ static __device__ __forceinline__ void gemm_grouped_find(const gemm_grouped_argu
     gemm_grouped_job job;
     do {
         job = walk.next();
-        mbarrier_wait(ring_empty(found, at), at.parity ^ 1);
+        if constexpr (tile::spread) {
+            mbarrier_wait_seldom(ring_empty(found, at), at.parity ^ 1);
+            __syncwarp();
+        } else {
+            mbarrier_wait(ring_empty(found, at), at.parity ^ 1);
+        }
         if (threadIdx.x % 32 == 0) {
             gemm_grouped_write(found.data + 16 * at.stage, job);
             mbarrier_arrive(ring_full(found, at));
