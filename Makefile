@@ -20,6 +20,8 @@ RESULTS ?= results
 PRESET ?= standard
 JOBS ?= $(shell nproc)
 
+$(foreach name,BUILD RESULTS FILE,$(if $(word 2,$($(name))),$(error $(name)='$($(name))': paths have no spaces here)))
+
 # bench writes RUN, the others read LAST.
 RUN := $(or $(FILE),$(RESULTS)/$(shell date -u +%Y%m%dT%H%M%SZ).jsonl)
 LAST := $(or $(FILE),$(RESULTS)/latest.jsonl)
@@ -51,7 +53,7 @@ tell = $(RIDGE) report $(1) --out $(call out,$(1))
 # A check that failed (exit code 1) does not keep the others from the report. The report links the plots, so they come
 # first; their paths are said last.
 bench: build
-	@mkdir -p $(RESULTS) $(dir $(RUN))
+	@mkdir -p $(sort $(RESULTS)/ $(dir $(RUN)))
 	@$(RIDGE) bench --preset $(PRESET) --json $(RUN); code=$$?; [ $$code -le 1 ] || exit $$code; \
 	ln -sfnr $(RUN) $(RESULTS)/latest.jsonl && paths=$$($(call draw,$(RUN)) --quiet) && $(call tell,$(RUN)) && \
 	echo "$$paths" && exit $$code

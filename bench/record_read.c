@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/printable.h"
+
 /* What a line that is no object is; Jansson would quote its bytes, a compressed file's among them. */
 static int no_object(const char *path, const char *text, size_t bytes, long line, struct ridge_error *err)
 {
@@ -15,7 +17,19 @@ static int no_object(const char *path, const char *text, size_t bytes, long line
         return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: compressed by gzip; read zcat's output with -",
                           path, line);
     return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: begins with byte 0x%02x, a record with '{'", path,
-                      line, (unsigned char)text[0]);
+                      line, (unsigned char)text[strspn(text, " \t\r")]);
+}
+
+/* Strings come from other machines, and go to terminals and into tables. (Keys: record_validate.) */
+static void make_printable(json_t *value)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    if (json_is_string(value) && text_has_controls(json_string_value(value)))
+        text_make_printable((char *)json_string_value(value)); /* as long as before */
+    json_object_foreach(value, key, member) make_printable(member);
+    json_array_foreach(value, i, member) make_printable(member);
 }
 
 /* One line, without its newline. A line that is cut short and is the last one sets *partial. */
@@ -33,13 +47,17 @@ static int read_line(const char *path, const char *text, size_t bytes, bool ende
             *partial = true;
             return RIDGE_OK;
         }
+        text_make_printable(at.text);
         return ridge_fail(err, RIDGE_INVALID, "%s:%ld: not a record: %s (column %d)", path, line, at.text, at.column);
     }
     int status = record_validate(record, &reason);
-    if (status)
+    if (status) {
+        text_make_printable(reason.text); /* it may quote the record */
         ridge_fail(err, status, "%s:%ld: %s", path, line, reason.text);
-    else
+    } else {
+        make_printable(record);
         status = each(ctx, record, line, err);
+    }
     json_decref(record);
     return status;
 }

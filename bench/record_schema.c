@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assets.h"
+#include "bench/printable.h"
 
 /* Where in the record the check is: "time.samples_ns[3]". */
 struct place {
@@ -275,11 +276,28 @@ static int check_together(const json_t *record, struct ridge_error *err)
     return RIDGE_OK;
 }
 
+/* Keys are quoted in messages and tables. */
+static bool keys_are_printable(const json_t *value)
+{
+    const char *key;
+    json_t *member;
+    size_t i;
+    json_object_foreach((json_t *)value, key, member)
+        if (text_has_controls(key) || !keys_are_printable(member))
+            return false;
+    json_array_foreach(value, i, member)
+        if (!keys_are_printable(member))
+            return false;
+    return true;
+}
+
 int record_validate(const json_t *record, struct ridge_error *err)
 {
     const json_t *schema = record_schema();
     if (!schema)
         return ridge_fail(err, RIDGE_ENVIRONMENT, "bench/record.schema.json is not in this binary");
+    if (!keys_are_printable(record))
+        return ridge_fail(err, RIDGE_INVALID, "a key has a control character");
     const char *version = record_string(record, "schema");
     if (version && strcmp(version, RIDGE_RECORD_SCHEMA) != 0)
         return ridge_fail(err, RIDGE_INVALID, "schema \"%.80s\", but this program reads \"%s\"", version,

@@ -193,7 +193,8 @@ static int finish(const struct bench *b, struct ridge_error *err)
     printf("%d measured, %d skipped, %d failed in %.1f s\n", b->ok, b->skipped, b->failed,
            (time_now_ns() - b->began_ns) / 1e9);
     if (session_interrupted())
-        return ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted: the records so far are complete");
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "interrupted: the records so far are complete%s%s",
+                          b->writing ? ", in " : "", b->writing ? b->writer.path : "");
     if (b->failed)
         return ridge_fail(err, RIDGE_REGRESSION, "%d of %d failed", b->failed, b->plan.count);
     return RIDGE_OK;

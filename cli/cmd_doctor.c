@@ -11,6 +11,7 @@
 #include "cli/session.h"
 #include "profiles/activity.h"
 #include "profiles/telemetry.h"
+#include "reports/script_chart.h"
 
 static int parse(int key, char *value, struct argp_state *state)
 {
@@ -135,6 +136,7 @@ int cmd_doctor(int argc, char **argv, struct ridge_error *err)
     struct device_info info = {0};
     struct timer_quality timer;
     bool profile_only = false;
+    char text[512];
     if (argp_parse(&argp, argc, argv, 0, NULL, &profile_only))
         return ridge_fail(err, RIDGE_INVALID, "arguments");
     if (profile_only) {
@@ -151,5 +153,9 @@ int cmd_doctor(int argc, char **argv, struct ridge_error *err)
     doctor_library("openblas", "libopenblas.so.0", "vendor variant of host GEMM", "install libopenblas0 for gemm_f32_h90_openblas");
     bool gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
     say("gnuplot", gnuplot, gnuplot ? "roofline plots" : "install gnuplot-nox; until then scripts and data are written");
+    const char *python = python_with_matplotlib();
+    snprintf(text, sizeof text, "%s: bound charts and traces", python ? python : "");
+    say("python", python,
+        python ? text : "install python3-matplotlib, or set RIDGE_PYTHON; until then scripts and data are written");
     return RIDGE_OK;
 }

@@ -22,6 +22,15 @@ static bool listed(const struct session_options *options, enum ridge_kind kind)
     return strcmp(options->device, kind == RIDGE_CUDA ? "host" : "cuda") != 0;
 }
 
+/* With --shape, families without such a shape are left out. */
+static bool shapes_listed(const struct session_options *options, const struct ridge_family *family)
+{
+    for (int i = 0; i < family->shapes; i++)
+        if (listed(options, family->shape[i].kind) && session_selects(options, family, &family->shape[i]))
+            return true;
+    return options->shapes == 0;
+}
+
 static void print_family(const struct ridge_entry *entry, const struct session_options *options)
 {
     static const char *const levels[] = {"quick", "standard", "full"};
@@ -40,7 +49,7 @@ static void print_family(const struct ridge_entry *entry, const struct session_o
     if (family->cases && family->cases[0])
         printf("\n");
     for (int i = 0; i < family->shapes; i++) {
-        if (!listed(options, family->shape[i].kind))
+        if (!listed(options, family->shape[i].kind) || !session_selects(options, family, &family->shape[i]))
             continue;
         shape_name(family, family->shape[i].dim, name, sizeof name);
         printf("  shape %-28s %-16s %s, %s\n", name, family->shape[i].name,
@@ -55,7 +64,7 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
                               parse,
                               NULL,
                               "Lists families, their axes, hard inputs and shapes, and variants; with --device host or "
-                              "cuda those that run there.",
+                              "cuda those that run there, with --shape or --preset those shapes alone.",
                               children,
                               NULL,
                               NULL};
@@ -63,7 +72,9 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
     struct session session;
     const char *last = "";
     int shown = 0;
+    bool found = false;
     session_defaults(&options);
+    options.level = RIDGE_FULL;
     int status = session_parse(&argp, argc, argv, &options, &options, err);
     if (status)
         return status;
@@ -71,6 +82,9 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
     for (int i = 0; i < session.registry.count && status == RIDGE_OK; i++) {
         const struct ridge_entry *entry = session.registry.entry[i];
         if (!registry_match(entry, options.family, options.variant) || !listed(&options, entry->variant->kind))
+            continue;
+        found = true;
+        if (!shapes_listed(&options, entry->problem))
             continue;
         if (strcmp(last, entry->family) != 0) {
             printf("%s", shown ? "\n" : "");
@@ -81,7 +95,9 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
                registry_emulated(entry) ? " [--emulate h20]" : "");
         shown++;
     }
-    if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&
+    if (status == RIDGE_OK && shown == 0 && found)
+        status = ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no preset matches", options.shape[0]);
+    else if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&
         registry_left_out(options.family, options.variant))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to list: this build has no CUDA variants: %s",
                             ridge_build_note);

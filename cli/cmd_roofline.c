@@ -80,9 +80,9 @@ static void name_cells(struct grid *grid, const struct point_list *points, size_
     cell(grid, format_time_ns(p->time_s * 1e9));
 }
 
-static struct text unknown_note(enum resource unknown)
+static struct text unknown_note(enum resource unknown, bool host)
 {
-    return unknown == RES_COUNT ? text_of("%s", "") : text_of("no ceiling for %s", resource_label(unknown));
+    return unknown == RES_COUNT ? text_of("%s", "") : text_of("no ceiling for %s", bound_label(unknown, host));
 }
 
 static int print_measured(const struct machine *m, struct ridge_error *err)
@@ -112,7 +112,7 @@ static int print_measured(const struct machine *m, struct ridge_error *err)
         if (record_exceeds(p->record, &m->merged))
             grid_cell(&grid, "above a roof: accounting error, or the ceiling was measured too low");
         else
-            cell(&grid, unknown_note(bound.unknown));
+            cell(&grid, unknown_note(bound.unknown, m->host));
     }
     if (grid.cells == 0) /* all of it is emulated */
         return RIDGE_OK;
@@ -148,7 +148,7 @@ static int print_elsewhere(const struct machine *m, const struct device_spec *ta
         cell(&grid, format_time_ns(projected.high_s * 1e9));
         grid_cell(&grid, projected.seconds > 0 ? resource_name(projected.bound) : "-");
         cell(&grid,
-             p->emulated ? text_of("emulated: the measured time is the throttled one") : unknown_note(placed.unknown));
+             p->emulated ? text_of("emulated: the measured time is the throttled one") : unknown_note(placed.unknown, false));
     }
     if (grid.cells == 0)
         return RIDGE_OK;

@@ -198,13 +198,13 @@ int cmd_trace(int argc, char **argv, struct ridge_error *err)
     int status = session_parse(&argp, argc, argv, &o.session, &o, err);
     if (status == RIDGE_OK)
         status = choose(&o.session, name, sizeof name, err);
-    if (status == RIDGE_OK)
-        status = inputs_make_folder(o.out, err);
     if (status)
         return status;
     status = session_open(&session, &o.session, argc, argv, err);
     if (status == RIDGE_OK)
         status = session_plan(&session, session.info.device.kind, &plan, err);
+    if (status == RIDGE_OK)
+        status = inputs_make_folder(o.out, err);
     for (int i = 0; i < plan.count && status == RIDGE_OK && !session_interrupted(); i++)
         if (traced_of(plan.step[i].entry)) {
             status = trace_step(&session, &plan.step[i], o.out, err);

@@ -209,13 +209,10 @@ ridge_reference_fn session_reference(const struct session *s, const struct step 
     return s->ops == &device_cuda && step_cost(step) > too_long ? step->entry->reference : NULL;
 }
 
-/* Whether a preset is selected: by level when no --shape is given, else by a glob on its name or its values. */
-static bool preset_selected(const struct session_options *o, const struct ridge_family *family,
-                            const struct ridge_shape *shape, enum ridge_kind kind)
+bool session_selects(const struct session_options *o, const struct ridge_family *family,
+                     const struct ridge_shape *shape)
 {
     char name[256];
-    if (shape->kind != kind)
-        return false;
     if (o->shapes == 0)
         return shape->level <= o->level;
     shape_name(family, shape->dim, name, sizeof name);
@@ -260,7 +257,7 @@ static int add_family(const struct session *s, enum ridge_kind kind, const struc
     for (int i = 0; i < family->shapes && status == RIDGE_OK; i++) {
         if (family->shape[i].kind == kind && !base)
             base = &family->shape[i];
-        if (preset_selected(&s->options, family, &family->shape[i], kind))
+        if (family->shape[i].kind == kind && session_selects(&s->options, family, &family->shape[i]))
             status = add_shape(s, kind, first->family, family->shape[i].dim, plan, err);
     }
     for (int i = 0; i < s->options.shapes && status == RIDGE_OK; i++) {

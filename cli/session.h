@@ -80,6 +80,10 @@ struct plan {
     int count;
 };
 
+/* Whether a preset is selected: by level when no --shape is given, else by a glob on its name or its values. */
+bool session_selects(const struct session_options *o, const struct ridge_family *family,
+                     const struct ridge_shape *shape);
+
 /* Operations and bytes, as a measure of how long a step takes. */
 double step_cost(const struct step *step);
 

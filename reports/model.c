@@ -16,20 +16,7 @@ const char *row_resource(const struct report_row *row, enum resource resource)
 
 const char *row_resource_label(const struct report_row *row, enum resource resource)
 {
-    switch (row->host ? resource : RES_COUNT) {
-    case RES_HBM:
-        return level_label(LEVEL_HBM, true);
-    case RES_L2:
-        return level_label(LEVEL_L2, true);
-    case RES_SMEM:
-        return level_label(LEVEL_SMEM, true);
-    case RES_TENSOR_BF16:
-        return "BF16 arithmetic";
-    case RES_EXP:
-        return "exponentials";
-    default:
-        return resource_label(resource);
-    }
+    return bound_label(resource, row->host);
 }
 
 double report_ratio(const struct report_row *base, const struct report_row *row)

@@ -40,22 +40,30 @@ static void collect_state(json_t *notes, const struct report_row *row)
         collect(notes, "results were not checked", row, true);
 }
 
+/* Resources that no ceiling family of the host measures. */
+static bool host_has_none(const struct report_row *row, enum resource resource)
+{
+    return row->host && (resource == RES_EXP || resource == RES_CONVERT);
+}
+
 static void collect_roof(json_t *notes, const struct report_row *row)
 {
     char cause[400];
     if (row->above_roof) {
-        snprintf(cause, sizeof cause, "ACCOUNTING ERROR, faster than the %s roof allows",
-                 row_resource_label(row, row->bound.first));
+        snprintf(cause, sizeof cause,
+                 "ACCOUNTING ERROR or a roof that was measured too low%s, faster than the %s roof allows",
+                 row->host ? " (by other work on the CPU)" : "", row_resource_label(row, row->bound.first));
         collect(notes, cause, row, true);
     }
     if (row->state != ROW_OK)
         return;
     for (int r = 0; r < RES_LAUNCH; r++)
         if (isnan(row->bound.seconds[r])) {
-            snprintf(cause, sizeof cause,
-                     "no ceiling is known for %s, it is left out of the bound; measure it with --family 'ceiling_*',"
-                     " into the same file or one that is named beside it",
-                     row_resource_label(row, (enum resource)r));
+            snprintf(cause, sizeof cause, "no ceiling is known for %s, it is left out of the bound%s",
+                     row_resource_label(row, (enum resource)r),
+                     host_has_none(row, (enum resource)r)
+                         ? ": no family measures it on the CPU"
+                         : "; measure it with --family 'ceiling_*', into the same file or one that is named beside it");
             collect(notes, cause, row, false);
         }
 }

@@ -31,6 +31,24 @@ const char *bound_name(enum resource resource, bool host)
     return resource_name(host && resource == RES_TENSOR_BF16 ? RES_FP32 : resource);
 }
 
+const char *bound_label(enum resource resource, bool host)
+{
+    switch (host ? resource : RES_COUNT) {
+    case RES_HBM:
+        return level_label(LEVEL_HBM, true);
+    case RES_L2:
+        return level_label(LEVEL_L2, true);
+    case RES_SMEM:
+        return level_label(LEVEL_SMEM, true);
+    case RES_TENSOR_BF16:
+        return "BF16 arithmetic";
+    case RES_EXP:
+        return "exponentials";
+    default:
+        return resource_label(resource);
+    }
+}
+
 /* Metric names contain dots, so they are looked up as they are and not by path. */
 static double counter(const json_t *record, const char *metric)
 {

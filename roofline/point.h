@@ -15,6 +15,7 @@ enum level { LEVEL_HBM, LEVEL_L2, LEVEL_SMEM, LEVEL_COUNT };
 const char *level_name(enum level level);                  /* "hbm", in file names */
 const char *level_label(enum level level, bool host);      /* "HBM"; "DRAM" on the host */
 const char *bound_name(enum resource resource, bool host); /* resource_name, with the host's names of memories */
+const char *bound_label(enum resource resource, bool host); /* resource_label, likewise */
 
 struct point {
     const json_t *record; /* borrowed */

@@ -108,6 +108,11 @@ done
 expect 0 'cube-256 +host' list --device host --family gemm_f32
 expect 0 'axis topk .* a multiple of 64' list --family mla_decode_sparse_fp8
 expect 0 'hard inputs: varied lengths, rising' list --family mla_decode
+expect 0 'shape 512x512x512 ' list --device host --family gemm_f32 --shape '512*'
+expect 2 "--shape=zzz: no preset matches" list --shape zzz
+expect 2 "--shape=m=8: no preset matches" list --shape m=8
+"$RIDGE" list --device host --family gemm_f32 --shape '512*' | grep -qE 'shape (256|1024)' && { echo 'FAIL: list --shape lists others'; failed=1; }
+"$RIDGE" list --preset quick | grep -qE ', (standard|full)$' && { echo 'FAIL: list --preset quick lists others'; failed=1; }
 "$RIDGE" list --device host | grep -qE ' cuda, |^  0[0-9]_' && { echo 'FAIL: list --device host lists GPU variants'; failed=1; }
 
 # Plugins: another ABI, a label twice, not a library.
@@ -228,15 +233,21 @@ if [ "$("$RIDGE" doctor --profile)" = host ]; then
   fi
   if "$RIDGE" list --device cuda >/dev/null 2>&1; then
     expect 4 'needs a GPU' profile gemm_f32_01_naive
+    expect 4 'needs a GPU' trace mla_decode_05_seesaw --out "$folder/traces"
+    [ -e "$folder/traces" ] && { echo 'FAIL: a refused trace made a folder'; failed=1; }
     expect 2 'matches only GPU variants' bench --device host --variant gemm_f32_01_naive
   fi
   expect 0 'gpu +no ' doctor
+  expect 0 'python +(ok|no) ' doctor
 fi
 
 # The whole path on the CPU: a run, its records, and the readers.
 # shellcheck disable=SC2086
 expect 0 '1 measured, 0 skipped, 0 failed' bench $gemm --shape m=32,n=32,k=32 --min-samples 3 --json "$folder/run.jsonl"
 expect 0 'h01_naive' report "$folder/run.jsonl"
+expect 0 ' 1 measured|^1 measured' bench --device host --family attention_f32 --variant h01_naive --shape 1x1x512x8x64 \
+  --max-samples 2 --json "$folder/run.jsonl"
+expect 0 'exponentials, it is left out of the bound: no family measures it on the CPU' report "$folder/run.jsonl"
 printf '{"schema":"ridgeline.rec' >>"$folder/run.jsonl"
 expect 0 'partial' report "$folder/run.jsonl"
 expect 2 'LICENSE:1: not a record' report "$RIDGE_SOURCE/LICENSE"
@@ -252,7 +263,7 @@ done
 kill -INT $process
 wait $process
 code=$?
-if [ $code -ne 4 ] || ! grep -q interrupted "$folder/out"; then
+if [ $code -ne 4 ] || ! grep -q "interrupted: the records so far are complete, in $folder/stopped.jsonl" "$folder/out"; then
   echo "FAIL: after Ctrl-C the exit code was $code"
   cat "$folder/out"
   failed=1

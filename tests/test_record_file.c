@@ -170,6 +170,8 @@ static void errors_name_file_line_and_key(void **state)
     snprintf(text, sizeof text, "%s%s%s", minimal, minimal, changed);
     expect_error(text, ".jsonl:3: ", "missing key \"device.uuid\"");
 
+    expect_error(" \tx", ".jsonl:1: ", "not a record: begins with byte 0x78");
+
     struct ridge_error err = {""};
     assert_int_equal(records_read("/nonexistent/r.jsonl", count, NULL, NULL, &err), RIDGE_INVALID);
     assert_non_null(strstr(err.text, "/nonexistent/r.jsonl: No such file"));

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Scripts and the Makefile where something is missing: one line that names it, the exit code, and nothing changed.
+set -u
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=0
+cp -r "$RIDGE_SOURCE/scripts" "$RIDGE_SOURCE/Makefile" "$folder"
+baselines=$folder/reports/baselines/h200-sxm report=$folder/reports/h200-sxm
+mkdir -p "$baselines" "$report"
+echo before >"$report/report.md"
+cd "$folder" || exit 1
+
+# expect CODE PATTERN COMMAND...
+expect() {
+  local code=$1 pattern=$2 output
+  shift 2
+  output=$("$@" 2>&1 </dev/null)
+  local got=$?
+  if [ $got -ne "$code" ] || ! grep -qE -- "$pattern" <<<"$output" || grep -qE 'Traceback|line [0-9]+: ' <<<"$output"; then
+    printf 'FAIL: %s\n  exit %s, expected %s and /%s/; output:\n%s\n' "$*" $got "$code" "$pattern" "$output"
+    failed=1
+  fi
+}
+
+for script in baseline_report ci_gpu.sh regress; do
+  expect 4 "^${script%.sh}: /nowhere/ridge is not there: make build" env RIDGE=/nowhere/ridge scripts/$script
+done
+COMPUTE_SANITIZER=true expect 4 '^sanitize_gpu: /nowhere/ridge is not there' env RIDGE=/nowhere/ridge scripts/sanitize_gpu
+
+# A device without a baseline.
+printf '#!/bin/sh\necho some-gpu\n' >ridge
+chmod +x ridge
+expect 4 '^regress: no baseline for this device: reports/baselines/some-gpu/standard.jsonl' env RIDGE=./ridge scripts/regress
+
+# Baselines that are not there, empty, cut, of something else, of another device.
+if command -v jq gnuplot >/dev/null && /usr/bin/python3 -c 'import matplotlib, PIL' 2>/dev/null; then
+  export RIDGE_PYTHON=/usr/bin/python3
+  expect 2 '^baseline_report: reports/baselines/nosuch/standard.jsonl: no records' scripts/baseline_report nosuch
+  expect 2 '^baseline_report: reports/baselines/h200-sxm/standard.jsonl: no records' scripts/baseline_report
+  : >"$baselines/standard.jsonl"
+  expect 2 '^baseline_report: reports/baselines/h200-sxm/standard.jsonl: no records' scripts/baseline_report
+  head -c 300 "$RIDGE_SOURCE/tests/fixtures/roofline_h200.jsonl" >"$baselines/standard.jsonl"
+  expect 2 '^baseline_report: reports/baselines/h200-sxm/standard.jsonl: not whole records' scripts/baseline_report
+  cp "$RIDGE_SOURCE/LICENSE" "$baselines/standard.jsonl"
+  expect 2 '^baseline_report: reports/baselines/h200-sxm/standard.jsonl: not whole records' scripts/baseline_report
+  sed 's/"argv": *\["[^"]*"/"argv":["another"/' "$RIDGE_SOURCE/tests/fixtures/roofline_h200.jsonl" >"$baselines/standard.jsonl"
+  expect 2 '^baseline_report: reports/baselines/h200-sxm: no record of ridge bench' scripts/baseline_report
+  sed 's/"argv": *\["[^"]*"/"argv":["ridge bench"/' "$RIDGE_SOURCE/tests/fixtures/roofline_h200.jsonl" >"$baselines/standard.jsonl"
+  mkdir -p reports/baselines/other
+  cp "$baselines/standard.jsonl" reports/baselines/other
+  expect 2 '^baseline_report: reports/baselines/other/standard.jsonl: not records of other' scripts/baseline_report other
+  [ -e reports/other ] && { echo 'FAIL: a report of records of another device'; failed=1; }
+  RIDGE_PYTHON='' PATH=$folder:$PATH
+  if [ "$(cat "$report/report.md")" != before ] || [ "$(ls "$report")" != report.md ]; then
+    echo 'FAIL: a refused baseline_report changed the report'
+    failed=1
+  fi
+fi
+
+# Paths that make cannot take.
+if command -v make >/dev/null; then
+  expect 2 "RESULTS='a b': paths have no spaces here" make -n "RESULTS=a b" report
+  expect 2 "FILE='a b.jsonl': paths have no spaces here" make -n "FILE=a b.jsonl" report
+fi
+
+exit $failed
