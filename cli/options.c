@@ -87,6 +87,9 @@ static int parse_selection(int key, char *value, struct argp_state *state)
 
 int session_take_plan(struct session_options *o, const char *value)
 {
+    for (const char *c = value; *c; c++)
+        if (!isgraph((unsigned char)*c))
+            return refuse(o, "plan", value, "a plan is one word");
     if (!*value || strlen(value) >= RIDGE_PLAN_BYTES)
         return refuse(o, "plan", value, "a plan has 1 to 63 characters");
     o->plan = value;

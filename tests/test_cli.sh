@@ -164,6 +164,9 @@ check='check --device host --family gemm_f32 --variant h01_naive'
   expect 2 'm=0: m must be in 1' $check --shape m=0
   expect 2 'q' $check --shape q=5
   expect 2 '--plan=: a plan' $check --plan ''
+  for plan in ' 64x64' '64x64 ' $'64x64\n' '64 x64' $'\x1b[2J'; do
+    expect 2 ': a plan is one word' $check --plan "$plan"
+  done
   expect 2 '--plan=64x64: no selected variant has plans' $check --shape 65x33x17 --case random --plan 64x64
 }
 

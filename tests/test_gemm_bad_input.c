@@ -44,8 +44,8 @@ static void k_off_the_alignment(void **state)
     for (int i = 0; i < registry.count; i++) {
         const struct ridge_entry *entry = registry.entry[i];
         const bool bf16 = strcmp(entry->family, "gemm_bf16") == 0;
-        const bool grouped = strcmp(entry->family, "gemm_grouped_contiguous") == 0 ||
-                             strcmp(entry->family, "gemm_grouped_masked") == 0;
+        const bool grouped =
+            strcmp(entry->family, "gemm_grouped_contiguous") == 0 || strcmp(entry->family, "gemm_grouped_masked") == 0;
         if ((!bf16 && !grouped && strncmp(entry->family, "gemm_fp8_", 9) != 0) || entry->variant->min_cc < 90 ||
             strncmp(entry->label, "9", 1) == 0)
             continue;
@@ -70,8 +70,7 @@ static void too_few_scales(void **state)
     const int64_t dim[] = {130, 300, 513}; /* 5 blocks of k, 3 of n; rows of 132 scales */
     size_t bytes[5] = {0, 0, 5 * 132 * 4, 3 * 5 * 4, 0};
     char message[256] = "";
-    const struct ridge_call call = {
-        .dim = dim, .buffer_bytes = bytes, .error = message, .error_bytes = sizeof message};
+    const struct ridge_call call = {.dim = dim, .buffer_bytes = bytes, .error = message, .error_bytes = sizeof message};
     assert_int_equal(gemm_fp8_block_scales_refused(&call), 0);
     bytes[2] -= 4;
     assert_int_equal(gemm_fp8_block_scales_refused(&call), 1);
@@ -106,6 +105,46 @@ static void too_few_scales_of_groups(void **state)
         assert_int_equal(gemm_grouped_scales_refused(&call, by_group), 1);
         assert_string_equal(
             message, "scale_b: 3 rows of 5 scales, but groups=2, n=300, k=513 need 6, one for each 128 of n and group");
+    }
+}
+
+/* By every variant that copies scales, before the driver is asked. */
+static void too_few_scales_for_variants(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"gemm_fp8_block", "gemm_grouped_contiguous", "gemm_grouped_masked"};
+    static const struct ridge_device h200 = {
+        .kind = RIDGE_CUDA, .sms = 132, .cc = 90, .l2_bytes = 60 << 20, .smem_optin_bytes = 232448};
+    for (int i = 0; i < registry.count; i++) {
+        const struct ridge_entry *entry = registry.entry[i];
+        const struct ridge_family *family = entry->problem;
+        int of = 0;
+        while (of < 3 && strcmp(entry->family, families[of]) != 0)
+            of++;
+        if (of == 3 || entry->variant->min_cc < 90 || entry->label[0] == '9')
+            continue;
+        const int64_t plain[] = {64, 256, 512}, grouped[] = {2, 32, 64, 256, 512};
+        for (int few = 0; few < family->buffers; few++) {
+            void *buffer[RIDGE_MAX_BUFFERS] = {NULL};
+            size_t bytes[RIDGE_MAX_BUFFERS];
+            char message[256] = "", begins[64];
+            const struct ridge_buffer *b = &family->buffer[few];
+            const int64_t *dim = of ? grouped : plain;
+            struct ridge_call call = {.dim = dim,
+                                      .buffer = buffer,
+                                      .buffer_bytes = bytes,
+                                      .device = &h200,
+                                      .error = message,
+                                      .error_bytes = sizeof message};
+            if (strncmp(b->name, "scale_", 6) != 0)
+                continue;
+            for (int j = 0; j < family->buffers; j++)
+                bytes[j] = (size_t)family->buffer[j].count(dim) * dtype_bytes(family->buffer[j].dtype);
+            bytes[few] -= 4;
+            snprintf(begins, sizeof begins, "%s: ", b->name);
+            if (entry->variant->setup(&call, &call.state) == 0 || strncmp(message, begins, strlen(begins)) != 0)
+                fail_msg("%s_%s, %s too short: \"%s\"", entry->family, entry->label, b->name, message);
+        }
     }
 }
 
@@ -151,8 +190,8 @@ static void off_16_bytes(void **state)
     matrix.pitch = 65;
     matrix.name = NULL;
     assert_int_equal(tensor_map_encode(&call, &matrix, &map), 1);
-    assert_string_equal(
-        message, "matrix: rows of 65 elements are 130 bytes apart, and tensor copies need a multiple of 16");
+    assert_string_equal(message,
+                        "matrix: rows of 65 elements are 130 bytes apart, and tensor copies need a multiple of 16");
     matrix.dtype = RIDGE_E4M3;
     matrix.pitch = 72;
     assert_int_equal(tensor_map_encode_grouped(&call, &matrix, 16, &map), 1);
@@ -166,6 +205,7 @@ int main(void)
         cmocka_unit_test(k_off_the_alignment),
         cmocka_unit_test(too_few_scales),
         cmocka_unit_test(too_few_scales_of_groups),
+        cmocka_unit_test(too_few_scales_for_variants),
         cmocka_unit_test(padding_of_scales_is_nan),
 #ifdef RIDGE_WITH_CUDA
         cmocka_unit_test(off_16_bytes),

@@ -75,6 +75,49 @@ static void every_variant_with_plans(void **state)
     registry_close(&registry);
 }
 
+/* A plan that is none is refused by setup, or launch where there is none, which names it before a buffer or the driver
+ * is touched. */
+static void refuses(const struct ridge_entry *entry, const int64_t *dim, const char *plan)
+{
+    char message[256] = "";
+    struct ridge_device device = h200;
+    device.plan = plan;
+    void *const buffer[RIDGE_MAX_BUFFERS] = {NULL};
+    struct ridge_call call = {
+        .dim = dim, .buffer = buffer, .device = &device, .error = message, .error_bytes = sizeof message};
+    const struct ridge_variant *variant = entry->variant;
+    const int status = variant->setup ? variant->setup(&call, &call.state) : variant->launch(&call);
+    const char *inner = strchr(plan, ':'); /* of a variant that chooses among others */
+    if (status == 0 || !strstr(message, "plan") ||
+        (!strstr(message, plan) && !(inner && strstr(message, inner + 1))))
+        fail_msg("%s_%s, plan '%s': \"%s\"", entry->family, entry->label, plan, message);
+}
+
+static void plans_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const none[] = {"nonsense", "0",  "-1",        "128x",           "0x0:0x0",
+                                       "99x99",    "%s", "1x1:1x1:1", "128x256:2x1:4x", "99999999999999999999"};
+    struct registry registry;
+    struct ridge_error err = {""};
+    assert_int_equal(registry_open(&registry, &err), RIDGE_OK);
+    for (int i = 0; i < registry.count; i++) {
+        const struct ridge_entry *entry = registry.entry[i];
+        for (int j = 0; entry->variant->plans && j < entry->problem->check_dims; j++) {
+            const int64_t *dim = entry->problem->check_dim[j];
+            if (entry->variant->unsupported && entry->variant->unsupported(dim, &h200))
+                continue;
+            char listed[1][RIDGE_PLAN_BYTES], longer[RIDGE_PLAN_BYTES + 8];
+            for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+                refuses(entry, dim, none[k]);
+            assert_int_equal(entry->variant->plans(dim, &h200, listed, 1), 1);
+            snprintf(longer, sizeof longer, "%sx", listed[0]);
+            refuses(entry, dim, longer);
+        }
+    }
+    registry_close(&registry);
+}
+
 static const struct ridge_entry *found(const struct registry *registry, const char *label)
 {
     for (int i = 0; i < registry->count; i++)
@@ -126,6 +169,7 @@ static void schedules_by_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_variant_with_plans),
+                                       cmocka_unit_test(plans_that_are_none),
                                        cmocka_unit_test(schedules_by_shape)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

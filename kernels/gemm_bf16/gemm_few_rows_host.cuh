@@ -43,10 +43,12 @@ static int few_rows_prepare(const struct ridge_call *call, enum ridge_dtype dtyp
     arguments->out = {(bf16 *)call->buffer[product<64>::traits.scaled ? 4 : 2], call->dim[0], call->dim[1]};
     snprintf(state->text, sizeof state->text, "%d x %d tile, k in %d, %d CTAs, %d stages", plan->rows, plan->width,
              plan->splits, plan->clusters * plan->splits * plan->tiles_a, plan->stages);
+    if (product<64>::encode_scales(call, arguments) ||
+        few_rows_encode(call, dtype, product<64>::traits.depth, arguments))
+        return 1;
     RIDGE_CUDA(call, cudaFuncSetAttribute(few_rows_kernel<product>(*plan), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                           plan->bytes));
-    return few_rows_encode(call, dtype, product<64>::traits.depth, arguments) ||
-           product<64>::encode_scales(call, arguments);
+    return 0;
 }
 
 template <template <int columns> class product, enum ridge_dtype dtype>

@@ -38,7 +38,7 @@ static inline int grouped_k_prepare(struct ridge_call *call, const grouped_k_tab
 {
     const struct gemm_1d1d_shape shape = grouped_k_shape(call->dim);
     grouped_k_walk::arguments *tiles = &plan->arguments.tiles;
-    if (grouped_k_check(call) || gemm_1d1d_prepare(call, table, &shape, GROUPED_K_D, plan, &tiles->order))
+    if (gemm_1d1d_prepare(call, table, &shape, GROUPED_K_D, plan, &tiles->order) || grouped_k_check(call))
         return 1;
     tiles->groups = (int)shape.matrices;
     tiles->blocks = (int)(shape.k / 128);
