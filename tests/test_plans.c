@@ -118,37 +118,29 @@ static void plans_that_are_none(void **state)
     registry_close(&registry);
 }
 
-static const struct ridge_entry *found(const struct registry *registry, const char *label)
+static const struct ridge_entry *found(const struct registry *registry, const char *family, const char *label)
 {
     for (int i = 0; i < registry->count; i++)
-        if (strcmp(registry->entry[i]->family, "gemm_bf16") == 0 && strcmp(registry->entry[i]->label, label) == 0)
+        if (strcmp(registry->entry[i]->family, family) == 0 && strcmp(registry->entry[i]->label, label) == 0)
             return registry->entry[i];
     return NULL;
 }
 
-/* gemm_bf16_13: the schedule that was the fastest on an H200, for every shape; and a plan that names none is refused
- * before anything is set up. */
-static void schedules_by_shape(void **state)
+struct expected {
+    int64_t dim[3];
+    const char *plan; /* how it begins */
+};
+
+/* A variant that chooses a schedule for every shape; and a plan that names none is refused before anything is set up.
+ */
+static void check_choice(const char *family, const char *label, const struct expected *expected, size_t count,
+                         const char *rule)
 {
-    (void)state;
-    static const struct {
-        int64_t dim[3];
-        const char *plan;
-    } expected[] = {
-        {{64, 7168, 2048}, "8:"},
-        {{4096, 4096, 7168}, "9:128x256"},
-        {{4096, 2112, 7168}, "10:192x176"},
-        {{4096, 576, 7168}, "11:128x144"},
-        {{4096, 32768, 512}, "11:128x192"},
-        {{4096, 7168, 16384}, "12:256x176"},
-        {{4096, 24576, 1536}, "12:256x176"},
-        {{8192, 8192, 8192}, "12:256x168"},
-    };
     struct registry registry;
     struct ridge_error err = {""};
     assert_int_equal(registry_open(&registry, &err), RIDGE_OK);
-    const struct ridge_entry *entry = found(&registry, "13_chosen");
-    for (size_t i = 0; entry && i < sizeof expected / sizeof *expected; i++) {
+    const struct ridge_entry *entry = found(&registry, family, label);
+    for (size_t i = 0; entry && i < count; i++) {
         char plan[1][RIDGE_PLAN_BYTES];
         assert_int_equal(entry->variant->plans(expected[i].dim, &h200, plan, 1), 1);
         assert_memory_equal(plan[0], expected[i].plan, strlen(expected[i].plan));
@@ -161,9 +153,37 @@ static void schedules_by_shape(void **state)
         struct ridge_call call = {
             .dim = expected[1].dim, .device = &device, .error = message, .error_bytes = sizeof message};
         assert_int_not_equal(entry->variant->setup(&call, &call.state), 0);
-        assert_non_null(strstr(message, "not 8: to 12: before a plan of that variant"));
+        assert_non_null(strstr(message, rule));
     }
     registry_close(&registry);
+}
+
+/* The schedules that were the fastest on an H200. */
+static void schedules_by_shape(void **state)
+{
+    (void)state;
+    static const struct expected bf16[] = {
+        {{64, 7168, 2048}, "8:"},
+        {{4096, 4096, 7168}, "9:128x256"},
+        {{4096, 2112, 7168}, "10:192x176"},
+        {{4096, 576, 7168}, "11:128x144"},
+        {{4096, 32768, 512}, "11:128x192"},
+        {{4096, 7168, 16384}, "12:256x176"},
+        {{4096, 24576, 1536}, "12:256x176"},
+        {{8192, 8192, 8192}, "12:256x168"},
+    };
+    static const struct expected fp8_block[] = {
+        {{64, 2112, 7168}, "13:64:2"},  {{64, 576, 7168}, "13:64:"},         {{64, 24576, 1536}, "15:"},
+        {{64, 32768, 512}, "15:"},      {{64, 7168, 16384}, "15:"},          {{64, 4096, 7168}, "13:64:2"},
+        {{64, 7168, 2048}, "15:"},      {{128, 2112, 7168}, "13:64:3"},      {{128, 576, 7168}, "13:64:8"},
+        {{128, 24576, 1536}, "15:"},    {{128, 32768, 512}, "15:"},          {{128, 7168, 16384}, "15:"},
+        {{128, 4096, 7168}, "13:64:2"}, {{128, 7168, 2048}, "15:"},          {{256, 24576, 1536}, "14:"},
+        {{257, 576, 7168}, "14:"},      {{4096, 7168, 16384}, "14:256x128"},
+    };
+    check_choice("gemm_bf16", "13_chosen", bf16, sizeof bf16 / sizeof *bf16,
+                 "not 8: to 12: before a plan of that variant");
+    check_choice("gemm_fp8_block", "16_chosen", fp8_block, sizeof fp8_block / sizeof *fp8_block,
+                 "not 13: to 15: before a plan of that variant");
 }
 
 int main(void)

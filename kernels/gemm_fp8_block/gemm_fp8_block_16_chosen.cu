@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a caller wants: the schedule that suits the shape. Each of 13 to 15 says which plan it would take, and the one
+ * of least estimate runs. */
+#include "kernels/gemm_bf16/gemm_choice.h"
+#include "kernels/gemm_bf16/gemm_chosen.cuh"
+#include "kernels/gemm_bf16/gemm_few_rows_plan.h"
+#include "kernels/gemm_fp8_block/gemm_fp8_block_one_wave_plan.h"
+
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_13_turns,
+    ridge_variant_gemm_fp8_block_14_kept_factor, ridge_variant_gemm_fp8_block_15_one_wave;
+
+static constexpr gemm_candidate candidates[] = {
+    {13, &ridge_variant_gemm_fp8_block_13_turns},
+    {14, &ridge_variant_gemm_fp8_block_14_kept_factor},
+    {15, &ridge_variant_gemm_fp8_block_15_one_wave},
+};
+
+static const struct few_rows_product turns = {128, true, false, true};
+
+/* Microseconds, as are those below. Up to the rows that 15 takes 13 has k in parts, and 15 a k that 13 would not part.
+ */
+static double estimate_turns(const int64_t *dim, const struct ridge_device *device, const char *text)
+{
+    struct few_rows_plan plan;
+    few_rows_read(text, &turns, dim, device, &plan);
+    return plan.splits == 1 && dim[0] <= ONE_WAVE_MAX_M ? 1e9 : few_rows_estimate(&plan, &turns, dim, device);
+}
+
+static double estimate_one_wave(const int64_t *dim, const struct ridge_device *device, const char *text)
+{
+    struct one_wave_plan plan;
+    one_wave_read(text, dim, device, &plan);
+    return few_rows_fastest(&turns, dim, device).splits > 1 ? 1e9 : one_wave_estimate(&plan, dim, device);
+}
+
+/* gemm_estimate() is for many rows, which keep the tensor cores busy: 1755 clocks. B and D take their time too. */
+static double estimate_tiles(const int64_t *dim, const struct ridge_device *device, const char *text)
+{
+    struct gemm_built built = {};
+    struct gemm_choice choice = {};
+    const int64_t as_bf16[] = {dim[0], dim[1], (dim[2] + 1) / 2};
+    sscanf(text, "%dx%d:%dx%d", &built.rows, &built.columns, &choice.cluster_rows, &choice.cluster_columns);
+    const double time = gemm_estimate(&built, &choice, as_bf16, device) / 1755;
+    const double memory = 5 + (double)dim[1] * (double)(dim[2] + 2 * dim[0]) / 3.4e6;
+    return time > memory ? time : memory;
+}
+
+static double estimate(const gemm_candidate *candidate, const int64_t *dim, const struct ridge_device *device,
+                       const char *text)
+{
+    return candidate->number == 13   ? estimate_turns(dim, device, text)
+           : candidate->number == 14 ? estimate_tiles(dim, device, text)
+                                     : estimate_one_wave(dim, device, text);
+}
+
+static const char *unsupported(const int64_t *dim, const struct ridge_device *device)
+{
+    return ridge_variant_gemm_fp8_block_14_kept_factor.unsupported(dim, device);
+}
+
+using chosen = gemm_chosen<candidates, sizeof candidates / sizeof *candidates, estimate>;
+
+extern "C" const struct ridge_variant ridge_variant_gemm_fp8_block_16_chosen = {
+    .idea = "the one of 13 to 15 that is estimated to be the fastest for the shape",
+    .source = "",
+    .changes = "no kernel of its own: a schedule for every shape instead of one for many rows and others for few",
+    .kind = RIDGE_CUDA,
+    .min_cc = 90,
+    .unsupported = unsupported,
+    .issued = chosen::issued,
+    .setup = chosen::setup,
+    .teardown = chosen::teardown,
+    .describe = chosen::describe,
+    .launch = chosen::launch,
+    .plans = chosen::plans,
+};
