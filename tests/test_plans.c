@@ -88,8 +88,7 @@ static void refuses(const struct ridge_entry *entry, const int64_t *dim, const c
     const struct ridge_variant *variant = entry->variant;
     const int status = variant->setup ? variant->setup(&call, &call.state) : variant->launch(&call);
     const char *inner = strchr(plan, ':'); /* of a variant that chooses among others */
-    if (status == 0 || !strstr(message, "plan") ||
-        (!strstr(message, plan) && !(inner && strstr(message, inner + 1))))
+    if (status == 0 || !strstr(message, "plan") || (!strstr(message, plan) && !(inner && strstr(message, inner + 1))))
         fail_msg("%s_%s, plan '%s': \"%s\"", entry->family, entry->label, plan, message);
 }
 
@@ -189,7 +188,6 @@ static void schedules_by_shape(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_variant_with_plans),
-                                       cmocka_unit_test(plans_that_are_none),
-                                       cmocka_unit_test(schedules_by_shape)};
+                                       cmocka_unit_test(plans_that_are_none), cmocka_unit_test(schedules_by_shape)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
