@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU variants of mla_decode on lengths that the table does not cover and on pages that the cache does not have: a
  * length outside [0, s_k] counts as the nearest end, and a bad page reads as zeros, so both give the result of the data
- * that this says, bit by bit. The cache off 16 bytes is refused. */
+ * that this says, bit by bit. A query of NaN has results of NaN, however its request is cut, and no other has. The cache
+ * off 16 bytes is refused. */
 #include "tests/family_case.h"
 #include "tests/gpu_records.h"
 
 #include "bench/registry.h"
 #include "kernels/mla_decode/mla_decode.h"
+
+#include <math.h>
 
 #ifdef RIDGE_WITH_CUDA
 
@@ -100,6 +103,34 @@ static void page_below(struct run *r)
     table[3 * mla_table_columns(r->c.dim) + 1] = INT32_MIN;
 }
 
+/* Row `row` of request 1 is NaN, in out and in lse, and nothing else is. */
+static void nan_stays_in_its_row(struct run *r, const struct ridge_entry *entry, int64_t row)
+{
+    const int64_t rows = mla_rows(r->c.dim);
+    uint16_t *q = (uint16_t *)r->c.buffer[MLA_Q] + (rows + row) * MLA_D_K, before[MLA_D_K];
+    uint16_t *out = malloc(r->c.bytes[MLA_OUT]);
+    float *lse = malloc(r->c.bytes[MLA_LSE]);
+    memcpy(before, q, sizeof before);
+    memset(q, 0xff, sizeof before);
+    lengths_nearest(r);
+    launch(r, entry, out, lse);
+    memcpy(q, before, sizeof before);
+    for (int64_t at = 0; at < REQUESTS * rows; at++) {
+        const int64_t request = at / rows;
+        const bool expected = at == rows + row;
+        bool right = (isnan(lse[mla_lse_offset(r->c.dim, request, at % rows)]) != 0) == expected;
+        for (int column = 0; column < MLA_D_V; column++)
+            right = right && (isnan(bf16_to_f32(out[at * MLA_D_V + column])) != 0) == expected;
+        if (right)
+            continue;
+        printf("FAIL: %s: row %lld of request 1 is NaN, row %lld of request %lld is %s\n", entry->label, (long long)row,
+               (long long)(at % rows), (long long)request, expected ? "not" : "too");
+        exit(1);
+    }
+    free(out);
+    free(lse);
+}
+
 static void refuse_misaligned(struct run *r, const struct ridge_entry *entry)
 {
     void *whole = r->device[MLA_KV], *state = NULL;
@@ -128,6 +159,7 @@ static void try_variant(const struct ridge_entry *entry, const struct ridge_devi
     must_agree(&r, entry, "lengths outside the table are not those of its nearest end", lengths_outside,
                lengths_nearest);
     must_agree(&r, entry, "pages beyond and below the cache differ", page_outside, page_below);
+    nan_stays_in_its_row(&r, entry, mla_rows(dim) - 3);
     if (entry->variant->min_cc >= 90 && entry->variant->setup)
         refuse_misaligned(&r, entry);
     cudaFree(r.call.workspace);

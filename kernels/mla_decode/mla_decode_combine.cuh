@@ -83,14 +83,14 @@ static __device__ __forceinline__ void mla_combine_rows(const mla_problem &probl
     __syncthreads();
     if (sharer > 0 || row >= rows)
         return;
-    float high = -INFINITY, all = 0;
+    float high = -INFINITY, all = 0; /* a sum of 0 has no keys; one of NaN may have no maximum */
     for (int w = warp; w < warp + sharers; w++)
         high = fmaxf(high, max_sum[w].x);
     for (int w = warp; w < warp + sharers; w++)
-        all += max_sum[w].x == -INFINITY ? 0 : max_sum[w].y * exp2f(max_sum[w].x - high);
+        all += max_sum[w].y == 0 ? 0 : max_sum[w].y * exp2f(max_sum[w].x - high);
     total = {};
     for (int w = warp; w < warp + sharers; w++) {
-        const float factor = max_sum[w].x == -INFINITY ? 0 : exp2f(max_sum[w].x - high) / all;
+        const float factor = max_sum[w].y == 0 ? 0 : exp2f(max_sum[w].x - high) / all;
         const float4 other = value[w][lane];
         total = {total.x + factor * other.x, total.y + factor * other.y, total.z + factor * other.z,
                  total.w + factor * other.w};
@@ -98,7 +98,7 @@ static __device__ __forceinline__ void mla_combine_rows(const mla_problem &probl
     mla_store_four(problem, cut.request, row, column, total);
     if (lane == 0 && column0 == 0)
         problem.lse[mla_lse_at(problem, cut.request, row)] =
-            high == -INFINITY ? INFINITY : (high + log2f(all)) * mla_ln2;
+            all == 0 ? INFINITY : (high + log2f(all)) * mla_ln2;
 }
 
 /* blockIdx.y: every gridDim.y-th group of rows and 128 columns. Where no request was cut, as in an even batch, the
