@@ -185,9 +185,38 @@ static void schedules_by_shape(void **state)
                  "not 13: to 15: before a plan of that variant");
 }
 
+/* A plan of a schedule that does not take the shape is refused with that schedule's reason. */
+static void schedules_of_other_shapes(void **state)
+{
+    (void)state;
+    static const int64_t dim[] = {4096, 4096, 4096};
+    static const struct {
+        const char *family, *label, *plan;
+    } bad[] = {
+        {"gemm_bf16", "13_chosen", "8:64:1:64:8"},
+        {"gemm_fp8_block", "16_chosen", "13:64:1:64:8"},
+        {"gemm_fp8_block", "16_chosen", "15:128:128:1:4"},
+    };
+    struct registry registry;
+    struct ridge_error err = {""};
+    assert_int_equal(registry_open(&registry, &err), RIDGE_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const struct ridge_entry *entry = found(&registry, bad[i].family, bad[i].label);
+        char message[256] = "", begins[64];
+        struct ridge_device device = h200;
+        device.plan = bad[i].plan;
+        struct ridge_call call = {.dim = dim, .device = &device, .error = message, .error_bytes = sizeof message};
+        snprintf(begins, sizeof begins, "plan %s: m > ", bad[i].plan);
+        if (entry && (entry->variant->setup(&call, &call.state) == 0 || strncmp(message, begins, strlen(begins)) != 0))
+            fail_msg("%s_%s: \"%s\" instead of \"%s...\"", bad[i].family, bad[i].label, message, begins);
+    }
+    registry_close(&registry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_variant_with_plans),
-                                       cmocka_unit_test(plans_that_are_none), cmocka_unit_test(schedules_by_shape)};
+                                       cmocka_unit_test(plans_that_are_none), cmocka_unit_test(schedules_by_shape),
+                                       cmocka_unit_test(schedules_of_other_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

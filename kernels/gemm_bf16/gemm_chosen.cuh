@@ -90,10 +90,15 @@ struct gemm_chosen {
     static int refused(const struct ridge_call *call)
     {
         const char *plan = call->device->plan, *rest;
-        if (!plan || named(plan, &rest))
+        const gemm_candidate *candidate = plan ? named(plan, &rest) : NULL;
+        const char *reason = candidate ? candidate->variant->unsupported(call->dim, call->device) : NULL;
+        if (!plan || (candidate && !reason))
             return 0;
-        snprintf(call->error, call->error_bytes, "plan %.63s: not %d: to %d: before a plan of that variant", plan,
-                 candidates[0].number, candidates[count - 1].number);
+        if (reason)
+            snprintf(call->error, call->error_bytes, "plan %.63s: %s", plan, reason);
+        else
+            snprintf(call->error, call->error_bytes, "plan %.63s: not %d: to %d: before a plan of that variant", plan,
+                     candidates[0].number, candidates[count - 1].number);
         return 1;
     }
 
