@@ -168,6 +168,17 @@ static void rank(struct bound *bound)
             bound->unknown = (enum resource)i;
 }
 
+/* Packed conversions (F2FP) share a pipe; those to FP32 (HADD2.F32) and the products (HMUL2) another. A floor may not add
+ * up what can run side by side. */
+static double conversions(const json_t *work, const struct ceilings *c)
+{
+    const double packed = quotient(work_number(work, "cvt_e4m3_f16"), c->cvt_e4m3_f16) +
+                          quotient(work_number(work, "cvt_f32_bf16"), c->cvt_f32_bf16);
+    const double half = quotient(work_number(work, "cvt_f16_f32"), c->cvt_f16_f32) +
+                        quotient(work_number(work, "mul_bf16"), c->mul_bf16);
+    return isnan(packed) || isnan(half) ? NAN : fmax(packed, half);
+}
+
 static struct bound bound_with(const json_t *work, const struct ceilings *c, bool hbm_from_l2)
 {
     struct bound bound = {.wave = 1};
@@ -186,10 +197,7 @@ static struct bound bound_with(const json_t *work, const struct ceilings *c, boo
     seconds[RES_TENSOR_FP8] = quotient(work_number(work, "flop_fp8"), c->tensor_fp8);
     seconds[RES_FP32] = quotient(work_number(work, "flop_fp32"), c->fp32);
     seconds[RES_EXP] = quotient(work_number(work, "exp"), c->exp);
-    seconds[RES_CONVERT] = quotient(work_number(work, "cvt_e4m3_f16"), c->cvt_e4m3_f16) +
-                           quotient(work_number(work, "cvt_f16_f32"), c->cvt_f16_f32) +
-                           quotient(work_number(work, "cvt_f32_bf16"), c->cvt_f32_bf16) +
-                           quotient(work_number(work, "mul_bf16"), c->mul_bf16);
+    seconds[RES_CONVERT] = conversions(work, c);
     double launches = work_number(work, "launches");
     seconds[RES_LAUNCH] = launches > 0 ? launches * c->launch_s : 0;
     add_wave(&bound, work_number(work, "tiles"), c->sms);

@@ -79,9 +79,9 @@ struct bound {
 };
 
 /* `work` is the record's work.useful or work.issued object; NULL demands nothing. HBM traffic is divided by a ceiling
- * interpolated between read, copy and write by the share of writes. Conversions of several kinds add up. RES_WAVE is
- * nonzero only where work.tiles leave the last wave partly filled, that lengthens the floor by more than a tenth, and
- * it is the largest. */
+ * interpolated between read, copy and write by the share of writes. Conversions that share a pipe add up, and the
+ * busier pipe counts. RES_WAVE is nonzero only where work.tiles leave the last wave partly filled, that lengthens the
+ * floor by more than a tenth, and it is the largest. */
 struct bound bound_of(const json_t *work, const struct ceilings *ceilings);
 
 /* bound_of the record's issued (else useful) work. Where the cache was asked to be hot and the compulsory bytes fit

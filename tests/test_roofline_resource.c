@@ -91,10 +91,31 @@ static void dequantisation_binds_before_mma(void **state)
         bound(&c, json_pack("{s:f, s:f, s:f, s:f, s:f}", "flop_bf16", 2.0 * 64 * (576 + 512), "cvt_e4m3_f16", 512.0,
                             "cvt_f16_f32", 512.0, "cvt_f32_bf16", 512.0, "mul_bf16", 512.0));
     near(token.seconds[RES_TENSOR_BF16], 34, 1e-15);
-    near(token.seconds[RES_CONVERT], 50, 1e-15);
+    near(token.seconds[RES_CONVERT], 512.0 / 64 + 512.0 / 16, 1e-15); /* F2FP: to f16 and to BF16 */
     assert_int_equal(token.first, RES_CONVERT);
     assert_int_equal(token.second, RES_TENSOR_BF16);
     assert_string_equal(resource_name(token.first), "convert");
+}
+
+/* Rates that an H200 has, in which a token takes 15.1 clocks by all four steps: a floor that adds up both pipes, 18,
+ * would make an accounting error of it. */
+static void pipes_convert_side_by_side(void **state)
+{
+    (void)state;
+    struct ceilings c = one_sm();
+    c.cvt_e4m3_f16 = c.cvt_f32_bf16 = 125;
+    struct bound token = bound(&c, json_pack("{s:f, s:f, s:f, s:f}", "cvt_e4m3_f16", 512.0, "cvt_f16_f32", 512.0,
+                                             "cvt_f32_bf16", 512.0, "mul_bf16", 512.0));
+    near(token.floor_s, 512.0 / 64 + 512.0 / 256, 1e-15); /* HADD2.F32 and HMUL2 */
+    assert_false(bound_exceeded(15.1, token.floor_s));
+
+    c.cvt_f32_bf16 = NAN;
+    token = bound(&c, json_pack("{s:f, s:f}", "cvt_f16_f32", 512.0, "cvt_f32_bf16", 512.0));
+    assert_int_equal(token.unknown, RES_CONVERT);
+    c.cvt_f32_bf16 = 125;
+    c.mul_bf16 = NAN;
+    token = bound(&c, json_pack("{s:f, s:f}", "mul_bf16", 512.0, "cvt_f32_bf16", 512.0));
+    assert_int_equal(token.unknown, RES_CONVERT);
 }
 
 static void m64n16_starves_on_shared_memory(void **state)
@@ -299,6 +320,7 @@ int main(void)
         cmocka_unit_test(balance_is_295),
         cmocka_unit_test(gemm_4096),
         cmocka_unit_test(dequantisation_binds_before_mma),
+        cmocka_unit_test(pipes_convert_side_by_side),
         cmocka_unit_test(m64n16_starves_on_shared_memory),
         cmocka_unit_test(hbm_is_interpolated_in_the_write_share),
         cmocka_unit_test(last_wave),
