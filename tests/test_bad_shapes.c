@@ -60,7 +60,7 @@ static void sizes_off_the_axes(void **state)
             }
         }
     }
-    assert_true(families >= 20);
+    assert_true(families >= 10); /* that run on a CPU */
 }
 
 /* What takes one query takes 70000. */
