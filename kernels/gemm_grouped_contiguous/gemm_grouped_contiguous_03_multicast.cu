@@ -9,20 +9,7 @@
 static const struct gemm_grouped_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_grouped_table table = {compiled, sizeof compiled / sizeof *compiled, 2, false};
 
-static int setup(struct ridge_call *call, void **state)
-{
-    return gemm_grouped_setup(call, &table, state);
-}
-
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    gemm_grouped_issue(&table, dim, device, contiguous_passes, work);
-}
-
-static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
-{
-    return gemm_grouped_list(&table, dim, device, plan, max);
-}
+using hooks = gemm_grouped_hooks<table, contiguous_passes>;
 
 extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_03_multicast = {
     .idea = "clusters of two CTAs side by side along n share A by TMA multicast; the tile fits the shape",
@@ -31,11 +18,11 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_03_m
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_grouped_unsupported,
-    .issued = issued,
-    .setup = setup,
+    .issued = hooks::issued,
+    .setup = hooks::setup,
     .teardown = free,
     .describe = gemm_grouped_describe,
     .launch = gemm_grouped_launch,
-    .plans = plans,
+    .plans = hooks::plans,
     .kernel = (const void *)gemm_grouped<gemm_grouped_tile<2, 2, 128, 1>, gemm_grouped_contiguous, false>,
 };

@@ -14,20 +14,7 @@ static const struct gemm_grouped_compiled compiled[] = {gemm_grouped_compile_spr
                                                         gemm_grouped_compile_direct<narrow, gemm_grouped_contiguous>()};
 static const struct gemm_grouped_table table = {compiled, sizeof compiled / sizeof *compiled, 2, false};
 
-static int setup(struct ridge_call *call, void **state)
-{
-    return gemm_grouped_setup(call, &table, state);
-}
-
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    gemm_grouped_issue(&table, dim, device, contiguous_passes, work);
-}
-
-static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
-{
-    return gemm_grouped_list(&table, dim, device, plan, max);
-}
+using hooks = gemm_grouped_hooks<table, contiguous_passes>;
 
 extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_06_spread_stores = {
     .idea = "05 with the stores of a job between the WGMMAs of three sets, and nothing else between WGMMAs",
@@ -37,11 +24,11 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_contiguous_06_s
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_grouped_unsupported,
-    .issued = issued,
-    .setup = setup,
+    .issued = hooks::issued,
+    .setup = hooks::setup,
     .teardown = free,
     .describe = gemm_grouped_describe,
     .launch = gemm_grouped_launch,
-    .plans = plans,
+    .plans = hooks::plans,
     .kernel = (const void *)gemm_grouped_spread<tile, gemm_grouped_contiguous>,
 };

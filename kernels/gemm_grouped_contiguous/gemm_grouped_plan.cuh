@@ -200,4 +200,23 @@ static inline void gemm_grouped_issue(const struct gemm_grouped_table *table, co
     work->bytes_smem = work->tiles * blocks * gemm_fp8_depth * (built->rows + built->rows / 64.0 * built->columns);
 }
 
+/* The hooks of a variant with these tiles. */
+template <const gemm_grouped_table &table, int64_t (*passes)(const int64_t *dim, int64_t rows)>
+struct gemm_grouped_hooks {
+    static int setup(struct ridge_call *call, void **state)
+    {
+        return gemm_grouped_setup(call, &table, state);
+    }
+
+    static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+    {
+        gemm_grouped_issue(&table, dim, device, passes, work);
+    }
+
+    static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
+    {
+        return gemm_grouped_list(&table, dim, device, plan, max);
+    }
+};
+
 #endif

@@ -8,20 +8,7 @@
 static const struct gemm_grouped_compiled compiled[] = {TILES(COMPILED)};
 static const struct gemm_grouped_table table = {compiled, sizeof compiled / sizeof *compiled, 2, true};
 
-static int setup(struct ridge_call *call, void **state)
-{
-    return gemm_grouped_setup(call, &table, state);
-}
-
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    gemm_grouped_issue(&table, dim, device, masked_passes, work);
-}
-
-static int plans(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)
-{
-    return gemm_grouped_list(&table, dim, device, plan, max);
-}
+using hooks = gemm_grouped_hooks<table, masked_passes>;
 
 extern "C" const struct ridge_variant ridge_variant_gemm_grouped_masked_04_fitted_rows = {
     .idea = "03 with tiles of 256 x 128, 192 x 128 or 128 x 192, whichever the expected rows of a group fill best",
@@ -30,11 +17,11 @@ extern "C" const struct ridge_variant ridge_variant_gemm_grouped_masked_04_fitte
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = gemm_grouped_unsupported,
-    .issued = issued,
-    .setup = setup,
+    .issued = hooks::issued,
+    .setup = hooks::setup,
     .teardown = free,
     .describe = gemm_grouped_describe,
     .launch = gemm_grouped_launch,
-    .plans = plans,
+    .plans = hooks::plans,
     .kernel = (const void *)gemm_grouped<gemm_grouped_tile<2, 2, 128, 1>, gemm_grouped_masked, false>,
 };
