@@ -68,8 +68,8 @@ static void choice_is_one_wave(void **state)
     for (int i = 0; i < 5; i++) {
         const struct one_wave_plan plan = one_wave_choose(layers[i], &h200);
         assert_in_range(plan.ctas, 96, h200.sms);
-        assert_in_range((int64_t)plan.ctas * plan.stages * plan.columns * 128, ONE_WAVE_FLIGHT / 16 * 15,
-                        ONE_WAVE_FLIGHT + (int64_t)plan.ctas * plan.columns * 128 - 1);
+        assert_in_range((int64_t)plan.ctas * plan.stages * plan.columns * 128, FEW_ROWS_FLIGHT / 16 * 15,
+                        FEW_ROWS_FLIGHT + (int64_t)plan.ctas * plan.columns * 128 - 1);
     }
 }
 

@@ -19,13 +19,9 @@ static const int ends[] = {GEMM_END_DEFERRED, GEMM_END_ORDERED, GEMM_END_TURNS, 
 static double estimate(const gemm_candidate *candidate, const int64_t *dim, const struct ridge_device *device,
                        const char *plan)
 {
-    struct gemm_built built = {};
-    struct gemm_choice choice = {};
     if (candidate->number == 8)
         return 0; /* made for the few rows that it takes */
-    built.end = ends[candidate->number - 9];
-    sscanf(plan, "%dx%d:%dx%d", &built.rows, &built.columns, &choice.cluster_rows, &choice.cluster_columns);
-    return gemm_estimate(&built, &choice, dim, device);
+    return gemm_plan_estimate(plan, ends[candidate->number - 9], dim, device);
 }
 
 static const char *unsupported(const int64_t *dim, const struct ridge_device *device)

@@ -160,6 +160,16 @@ static inline const char *gemm_plan_read(const char *text, const struct gemm_bui
     return NULL;
 }
 
+/* gemm_estimate() of a plan as text, of a tile that ends in `end` clocks. */
+static inline double gemm_plan_estimate(const char *text, int end, const int64_t *dim,
+                                        const struct ridge_device *device)
+{
+    struct gemm_built built = {.end = end};
+    struct gemm_choice choice = {0};
+    sscanf(text, "%5dx%5d:%2dx%2d", &built.rows, &built.columns, &choice.cluster_rows, &choice.cluster_columns);
+    return gemm_estimate(&built, &choice, dim, device);
+}
+
 static inline void gemm_plan_write(const struct gemm_built *built, const struct gemm_choice *choice,
                                    char plan[RIDGE_PLAN_BYTES])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What gemm_few_rows.cuh is told to do for a shape, and which plan is estimated to be the fastest. Host code without
- * CUDA, so that it can be tested anywhere.
+ * What gemm_few_rows.cuh and gemm_fp8_block_turns.cuh are told to do for a shape, and which plan is estimated to be the
+ * fastest. Host code without CUDA, so that it can be tested anywhere.
  */
 #ifndef RIDGE_GEMM_FEW_ROWS_PLAN_H
 #define RIDGE_GEMM_FEW_ROWS_PLAN_H
@@ -16,7 +16,7 @@ enum {
     FEW_ROWS_WARPGROUPS = 2,   /* consumers at most, of 64 rows of B and 64 or 128 of A each */
     FEW_ROWS_STAGING = 1024,   /* bytes a warp */
     FEW_ROWS_LINES = 8192,     /* bytes a warpgroup in turns: 64 rows of D */
-    FEW_ROWS_FLIGHT = 7 << 20, /* bytes of B on their way at one time, in turns */
+    FEW_ROWS_FLIGHT = 7 << 20, /* bytes of B on their way at one time: few_rows_ring() */
 };
 
 struct few_rows_product {
@@ -45,6 +45,20 @@ struct few_rows_plan {
 static inline int few_rows_up(int64_t value, int64_t by)
 {
     return (int)((value + by - 1) / by);
+}
+
+static inline int few_rows_sms(const struct ridge_device *device)
+{
+    return device->sms > 0 ? device->sms : 1;
+}
+
+/* Stages of `rows` rows of B each, in every CTA, that keep DRAM busy. More of them seldom help: a line that is asked
+ * for takes the place of one of a full L2, which has to be written back, while later ones replace lines of B that have
+ * been read. */
+static inline int few_rows_ring(int64_t ctas, int rows, const struct ridge_device *device)
+{
+    const int sms = few_rows_sms(device);
+    return few_rows_up(FEW_ROWS_FLIGHT, (ctas < sms ? ctas : sms) * rows * 128);
 }
 
 static inline int few_rows_warpgroups(const struct few_rows_plan *plan)
@@ -83,9 +97,8 @@ static inline void few_rows_place(struct few_rows_plan *plan, int64_t shared)
 
 /* The same in turns, where a tile ends with totals that change hands and D in whole lines: in the ring's place, unless
  * the ring is being filled for a next tile. Pairs of blocks are one warpgroup's and the other's; a number of stages
- * that four divides makes a stage always the same warpgroup's, which so knows its phase. There are no more of them than
- * DRAM needs: what is asked for takes the place of lines of a full L2, which are written back first. A part of k ends
- * with a pair of one where it has an odd number of blocks. */
+ * that four divides makes a stage always the same warpgroup's, which so knows its phase. A part of k ends with a pair
+ * of one where it has an odd number of blocks. */
 static inline void few_rows_place_turns(struct few_rows_plan *plan, const struct ridge_device *device)
 {
     const int sums = (plan->splits - 1) * plan->owned * plan->consumers * 16;
@@ -96,8 +109,7 @@ static inline void few_rows_place_turns(struct few_rows_plan *plan, const struct
                   fit = room / (plan->stage_bytes + plan->scale_bytes + 16);
     const int blocks = few_rows_up(plan->blocks, plan->splits);
     const int use = plan->splits > 1 ? blocks : few_rows_up(blocks, 2) * 2 * few_rows_up(plan->tiles_b, plan->clusters);
-    const int ctas = plan->clusters * plan->splits * plan->tiles_a, sms = device->sms > 0 ? device->sms : 1;
-    const int enough = few_rows_up(FEW_ROWS_FLIGHT, (int64_t)(ctas < sms ? ctas : sms) * plan->rows * 128);
+    const int enough = few_rows_ring((int64_t)plan->clusters * plan->splits * plan->tiles_a, plan->rows, device);
     const int wanted = plan->stages > 0 ? plan->stages : few_rows_up(enough, 4) * 4;
     int stages = fit < use ? (int)fit : use;
     if (wanted < stages)
@@ -191,7 +203,7 @@ static inline int few_rows_refused(const struct ridge_call *call, const struct f
  * warpgroup fit an SM if their shared memory does. */
 static inline int few_rows_places(const struct few_rows_plan *plan, const struct ridge_device *device)
 {
-    const int sms = device->sms > 0 ? device->sms : 1;
+    const int sms = few_rows_sms(device);
     const int places = plan->splits == 1 ? sms : plan->splits == 2 ? sms / 2 : sms / 8 * (16 / plan->splits) * 15 / 32;
     const bool two = plan->consumers == 128 && 2 * (plan->bytes + 1024) <= device->smem_optin_bytes + 1024;
     return (places > 0 ? places : 1) * (two ? 2 : 1);
@@ -225,15 +237,15 @@ static inline double few_rows_estimate(const struct few_rows_plan *plan, const s
     if (plan->turns)
         return few_rows_estimate_turns(plan, dim, device);
     const int waves = few_rows_up((int64_t)plan->clusters * plan->tiles_a, few_rows_places(plan, device));
-    const int turns = waves * few_rows_up(plan->tiles_b, plan->clusters);
-    const double blocks = (double)turns * few_rows_up(plan->blocks, plan->splits), wide = plan->columns > 64;
+    const int tiles = waves * few_rows_up(plan->tiles_b, plan->clusters);
+    const double blocks = (double)tiles * few_rows_up(plan->blocks, plan->splits), wide = plan->columns > 64;
     const double hbm = (double)dim[1] * plan->blocks * 128 / 3.7e6;
     const double fill = blocks * 128 * (plan->rows + plan->width) / 85e3;
     const double multiply = product->scaled ? blocks * few_rows_warpgroups(plan) * (wide ? 0.26 : 0.17) : 0;
     double time = hbm > fill ? hbm : fill;
     time = time > multiply ? time : multiply;
     const double meet = plan->splits > 1 ? 1.3 + 0.05 * plan->splits + 2.2 * wide : 0;
-    const double ends = plan->width > 64 ? turns * 0.6 * (1 + wide) : 0;
+    const double ends = plan->width > 64 ? tiles * 0.6 * (1 + wide) : 0;
     const double starts =
         0.002 * plan->clusters * plan->splits * plan->tiles_a; /* of two equals that with fewer CTAs */
     return time + 0.2 * (fill + multiply) + 1.3 + waves + meet + ends + starts;
@@ -248,7 +260,7 @@ static inline bool few_rows_candidate(int i, const struct few_rows_product *prod
     plan->splits = i % 9 < 8 ? i % 9 + 1 : 1;
     const int tiles = few_rows_up(dim[1], plan->rows);
     if (i % 9 == 8) { /* as few CTAs as take no more turns than all SMs would */
-        const int turns = few_rows_up(tiles, device->sms > 0 ? device->sms : 1);
+        const int turns = few_rows_up(tiles, few_rows_sms(device));
         if (turns == 1)
             return false;
         plan->clusters = few_rows_up(tiles, turns);

@@ -113,11 +113,12 @@ static __device__ __forceinline__ void few_rows_send(const few_rows_exchange &at
     }
 }
 
-/* Four sums of group first + slot, the slot-th that this split owns: its own first, then the others' in their order. */
-static __device__ __forceinline__ float4 few_rows_sum(const few_rows_exchange &at, const few_rows_plan &plan, int first,
-                                                      int slot)
+/* Four sums of the slot-th group that this split owns: its own, which are at `mine`, then the others' in their order.
+ */
+static __device__ __forceinline__ float4 few_rows_sum(const few_rows_exchange &at, const few_rows_plan &plan,
+                                                      uint32_t mine, int slot)
 {
-    const uint4 own = ld_shared_v4(at.own + (first + slot) * 512);
+    const uint4 own = ld_shared_v4(mine);
     float x = __uint_as_float(own.x), y = __uint_as_float(own.y);
     float z = __uint_as_float(own.z), w = __uint_as_float(own.w);
 #pragma unroll 4
@@ -139,7 +140,7 @@ static __device__ __forceinline__ void few_rows_receive(const few_rows_exchange 
     mbarrier_wait(at.barrier, 0);
 #pragma unroll 1
     for (int slot = 0; slot < groups; slot++) {
-        const float4 sum = few_rows_sum(at, plan, first, slot);
+        const float4 sum = few_rows_sum(at, plan, at.own + (first + slot) * 512, slot);
         few_rows_stage(d.place, slot % 4, sum.x, sum.y, sum.z, sum.w);
         if (slot % 4 == 3 || slot + 1 == groups)
             few_rows_store(out, d, 8 * (first + slot / 4 * 4), 8 * (slot % 4 + 1));

@@ -31,4 +31,10 @@ static __device__ __forceinline__ void gemm_store_pair(const gemm_output &out, i
     }
 }
 
+/* Where unit `unit` of 16 bytes of a row is staged: rows of 128 bytes, units exchanged so that no bank is met twice. */
+static __device__ __forceinline__ uint32_t gemm_staged(uint32_t place, int row, int unit)
+{
+    return place + row * 128 + (unit ^ row % 8) * 16;
+}
+
 #endif

@@ -148,8 +148,7 @@ static __device__ __forceinline__ void one_wave_accumulate(float (&total)[tile::
     }
 }
 
-/* Where a warp stores its 16 rows: through `place`, 16 rows of 128 bytes, in which the units of 16 bytes are exchanged
- * so that no bank is met twice. */
+/* Where a warp stores its 16 rows: through `place`, 16 rows of 128 bytes (gemm_staged). */
 struct one_wave_target {
     bf16 *d;           /* its corner */
     int rows, columns; /* that D has from there on */
@@ -165,11 +164,6 @@ static __device__ __forceinline__ one_wave_target one_wave_target_of(const gemm_
             staging + warp * (ONE_WAVE_STAGING / 8)};
 }
 
-static __device__ __forceinline__ uint32_t one_wave_staged(uint32_t place, int row, int unit)
-{
-    return place + row * 128 + (unit ^ row % 8) * 16;
-}
-
 /* Columns [first, first + count), in whole lines if they are 64. */
 template <typename tile, int first, int count>
 static __device__ __forceinline__ void one_wave_store(const one_wave_target &target, int64_t n,
@@ -181,14 +175,14 @@ static __device__ __forceinline__ void one_wave_store(const one_wave_target &tar
 #pragma unroll
     for (int j = 0; j < units; j += 2) {
         const float *sum = total + first / 2 + 4 * j;
-        stmatrix_x4(one_wave_staged(target.place, lane % 16, j + lane / 16), cvt_bf16x2_f32(sum[0], sum[1]),
+        stmatrix_x4(gemm_staged(target.place, lane % 16, j + lane / 16), cvt_bf16x2_f32(sum[0], sum[1]),
                     cvt_bf16x2_f32(sum[2], sum[3]), cvt_bf16x2_f32(sum[4], sum[5]), cvt_bf16x2_f32(sum[6], sum[7]));
     }
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < 16; i += rows) {
         const int row = i + lane / units;
-        const uint4 words = ld_shared_v4(one_wave_staged(target.place, row, unit));
+        const uint4 words = ld_shared_v4(gemm_staged(target.place, row, unit));
         const uint32_t stored[] = {words.x, words.y, words.z, words.w};
         st_global_v4_if(row < target.rows && first + unit * 8 < target.columns, target.d + row * n + first + unit * 8,
                         stored);

@@ -6,16 +6,15 @@
 #ifndef RIDGE_GEMM_FP8_BLOCK_ONE_WAVE_PLAN_H
 #define RIDGE_GEMM_FP8_BLOCK_ONE_WAVE_PLAN_H
 
-#include "kernels/kernel.h"
+#include "kernels/gemm_bf16/gemm_few_rows_plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
     ONE_WAVE_MAX_M = 128,
-    ONE_WAVE_PIECES = 16,      /* at most */
-    ONE_WAVE_FLIGHT = 7 << 20, /* bytes of B on their way at one time */
-    ONE_WAVE_STAGING = 16384,  /* bytes through which D leaves */
+    ONE_WAVE_PIECES = 16,     /* at most */
+    ONE_WAVE_STAGING = 16384, /* bytes through which D leaves */
 };
 
 /* What kernels are compiled for: rows of A, and rows of B in a stage, which two warpgroups share if they share the rows
@@ -37,36 +36,23 @@ struct one_wave_plan {
     int stages_at, staging, scales, barriers, bytes; /* shared memory: A from 0 on, then B and so on */
 };
 
-static inline int one_wave_up(int64_t value, int64_t by)
-{
-    return (int)((value + by - 1) / by);
-}
-
-static inline int one_wave_sms(const struct ridge_device *device)
-{
-    return device->sms > 0 ? device->sms : 1;
-}
-
-/* Completes a plan that has a shape and pieces, and may have stages: else it has no more of them than DRAM needs, since
- * a line that is asked for takes the place of one of a full L2, which has to be written back, while later ones replace
- * lines of B that have been read. NULL, or the rule it breaks. */
+/* Completes a plan that has a shape and pieces, and may have stages. NULL, or the rule it breaks. */
 static inline const char *one_wave_complete(struct one_wave_plan *plan, const int64_t *dim,
                                             const struct ridge_device *device)
 {
     plan->rows = one_wave_shapes[plan->shape].rows;
     plan->columns = one_wave_shapes[plan->shape].columns;
-    plan->blocks = one_wave_up(dim[2], 128);
+    plan->blocks = few_rows_up(dim[2], 128);
     if (dim[0] > plan->rows)
         return "there are more rows of A than a tile has";
     if (plan->pieces < 1 || plan->pieces > ONE_WAVE_PIECES)
         return "a CTA does 1 to 16 pieces";
-    plan->ctas = one_wave_up(dim[1], (int64_t)plan->columns * plan->pieces);
+    plan->ctas = few_rows_up(dim[1], (int64_t)plan->columns * plan->pieces);
     const int a = plan->rows * 132, b = plan->columns * 128 + 16; /* with their scales and barriers */
     const bool kept = plan->pieces > 1;
     const int64_t use = (int64_t)plan->pieces * plan->blocks, shared = device->smem_optin_bytes - ONE_WAVE_STAGING;
     const int64_t room = kept ? (shared - (int64_t)plan->blocks * a) / b : shared / (a + b);
-    const int at_once = plan->ctas < one_wave_sms(device) ? plan->ctas : one_wave_sms(device);
-    const int enough = one_wave_up(ONE_WAVE_FLIGHT, (int64_t)at_once * plan->columns * 128);
+    const int enough = few_rows_ring(plan->ctas, plan->columns, device);
     const int wanted = plan->stages > 0 ? plan->stages : enough > 2 ? enough : 2;
     int stages = room < use ? (int)room : (int)use;
     if (wanted < stages)
@@ -124,7 +110,7 @@ static inline int one_wave_refused(const struct ridge_call *call)
 static inline double one_wave_estimate(const struct one_wave_plan *plan, const int64_t *dim,
                                        const struct ridge_device *device)
 {
-    const int waves = one_wave_up(plan->ctas, one_wave_sms(device)), own = plan->columns * plan->rows / 128;
+    const int waves = few_rows_up(plan->ctas, few_rows_sms(device)), own = plan->columns * plan->rows / 128;
     const double blocks = plan->blocks, steps = blocks * plan->pieces, later = 1 - 1.0 / (plan->pieces * waves);
     const double chain = 3.5 * own + 130, step = (4 * own > chain ? 4 * own : chain) / 1.8e3;
     const double bytes = (double)dim[1] * (blocks * 128 + 2 * later * (double)dim[0]),

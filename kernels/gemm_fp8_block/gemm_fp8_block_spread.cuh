@@ -159,8 +159,8 @@ static __device__ __forceinline__ void gemm_fp8_block_consume_spread(const gemm_
     gemm_fp8_block_totals<tile> total = {};
     float sum[tile::columns / 2];
 
-    const auto store = [&](auto part) {
-        gemm_fp8_block_store_part<tile, part, 12>(carry.target, gemm.out.n, total);
+    const auto store = [&](auto twelfth) {
+        gemm_fp8_block_store_part<tile, twelfth, 12>(carry.target, gemm.out.n, total);
         __syncwarp();
     };
     const auto under_first = [&](int set, auto slice) {

@@ -39,17 +39,11 @@ struct turns_block_d {
     uint32_t place;
 };
 
-/* Where unit `unit` of a row of A is staged: rows of 128 bytes, units exchanged so that no bank is met twice. */
-static __device__ __forceinline__ uint32_t turns_staged(uint32_t place, int row, int unit)
-{
-    return place + row * 128 + (unit ^ row % 8) * 16;
-}
-
 /* A group of 8 rows of A: a thread's sums of two columns of D and, 8 later, two more. */
 static __device__ __forceinline__ void turns_stage(uint32_t place, int group, float x, float y, float z, float w)
 {
     const int lane = threadIdx.x % 32;
-    stmatrix_trans_x2(turns_staged(place, group * 8 + lane % 8, threadIdx.x % 128 / 32 * 2 + lane / 8 % 2),
+    stmatrix_trans_x2(gemm_staged(place, group * 8 + lane % 8, threadIdx.x % 128 / 32 * 2 + lane / 8 % 2),
                       cvt_bf16x2_f32(x, y), cvt_bf16x2_f32(z, w));
 }
 
@@ -64,7 +58,7 @@ static __device__ __forceinline__ void turns_store(const gemm_output &out, const
         const int staged = i * 16 + thread / 8;
         const int64_t row = d.row + first + staged;
         if (staged < rows && unit < d.units && row < out.m && column < out.n)
-            few_rows_store_unit(out, row, column, ld_shared_v4(turns_staged(d.place, staged, unit)));
+            few_rows_store_unit(out, row, column, ld_shared_v4(gemm_staged(d.place, staged, unit)));
     }
     named_sync(5 + threadIdx.x / 128, 128);
 }
@@ -110,23 +104,6 @@ static __device__ __forceinline__ void turns_send(const few_rows_exchange &at, c
     }
 }
 
-/* Four sums of the slot-th group that this split owns: its own first, then the others' in their order. */
-static __device__ __forceinline__ float4 turns_sum(const few_rows_exchange &at, const few_rows_plan &plan, int slot)
-{
-    const uint4 own = ld_shared_v4(at.own + slot * at.stride);
-    float x = __uint_as_float(own.x), y = __uint_as_float(own.y);
-    float z = __uint_as_float(own.z), w = __uint_as_float(own.w);
-#pragma unroll 4
-    for (int source = 0; source < plan.splits - 1; source++) {
-        const uint4 other = ld_shared_v4(at.others + (source * plan.owned + slot) * at.stride);
-        x += __uint_as_float(other.x);
-        y += __uint_as_float(other.y);
-        z += __uint_as_float(other.z);
-        w += __uint_as_float(other.w);
-    }
-    return make_float4(x, y, z, w);
-}
-
 /* The sums of a part of k meet those of the others, and what this split owns is stored. */
 template <int groups>
 static __device__ __forceinline__ void turns_meet(const few_rows_plan &plan, const ring &ring, int split,
@@ -142,7 +119,7 @@ static __device__ __forceinline__ void turns_meet(const few_rows_plan &plan, con
     mbarrier_wait(at.barrier, 0);
 #pragma unroll 1
     for (int slot = 0; slot < owned; slot++) {
-        const float4 sum = turns_sum(at, plan, slot);
+        const float4 sum = few_rows_sum(at, plan, at.own + slot * at.stride, slot);
         turns_stage(d.place, slot, sum.x, sum.y, sum.z, sum.w);
     }
     if (owned > 0)

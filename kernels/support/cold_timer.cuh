@@ -11,7 +11,7 @@ struct cold_timer {
     cudaEvent_t start, stop;
 };
 
-/* For cold_timer_close also if it fails. */
+/* cold_timer_close() follows, also where this fails. */
 static inline int cold_timer_open(const struct ridge_call *call, struct cold_timer *timer)
 {
     *timer = {};

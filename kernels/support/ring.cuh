@@ -4,10 +4,15 @@
  * Each stage has two mbarriers: `full`, one arrival and the bytes of the copies, and `empty`, an arrival of every warp
  * that reads the stage. Producer and consumers walk the ring with a place of their own:
  *
- *   producer:  mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);     consumer:  mbarrier_wait(ring_full(ring, at),
- * at.parity); mbarrier_arrive_expect(ring_full(ring, at), bytes);                ... reads ...
- *              ... copies ...                                                     mbarrier_arrive(ring_empty(ring,
- * at)); ring_next(ring, at);                                               ring_next(ring, at);
+ *   producer: mbarrier_wait(ring_empty(ring, at), at.parity ^ 1);
+ *             mbarrier_arrive_expect(ring_full(ring, at), bytes);
+ *             ... copies ...
+ *             ring_next(ring, at);
+ *
+ *   consumer: mbarrier_wait(ring_full(ring, at), at.parity);
+ *             ... reads ...
+ *             mbarrier_arrive(ring_empty(ring, at));
+ *             ring_next(ring, at);
  *
  * In the first round the producer waits for the phase before the first, which counts as complete.
  */
