@@ -14,6 +14,7 @@ static_assert(meet_bytes <= 232448, "more than the shared memory of a block");
 
 /* Element 32 (32 (2 w + g) + i) + l: accumulators 4 i to 4 i + 3 of lane l of warp w of warpgroup g. */
 struct meet_layout {
+    using sums = mla_meet_sums;
     static constexpr int batch = 17, of_warp = mla_half / 8 * 32, of_tile = 8 * of_warp;
     int row0, rows;
 
@@ -152,12 +153,6 @@ static int launch(const struct ridge_call *call)
     return mla_meet_launch(call, meet_kernel, meet_bytes, mla_row_tiles(call->dim));
 }
 
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    mla_tile_issued(dim, device, work);
-    work->launches = 1;
-}
-
 extern "C" const struct ridge_variant ridge_variant_mla_decode_12_meet = {
     .idea = "11 where the CTAs that made a cut request's partial results meet and add them up",
     .source = "",
@@ -166,7 +161,7 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_12_meet = {
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = mla_tile_unsupported,
-    .issued = issued,
+    .issued = mla_meet_issued,
     .workspace_bytes = workspace_bytes,
     .setup = setup,
     .teardown = mla_meet_teardown,

@@ -71,13 +71,7 @@ static __global__ void __launch_bounds__(mla_threads, 1)
 {
     extern __shared__ __align__(1024) char dynamic[];
     const uint32_t base = shared_address(dynamic);
-    if (threadIdx.x / 32 == 9)
-        mla_prefetch_share(arguments.problem, arguments.split.parts);
-    if (threadIdx.x == 0) {
-        mla_transposed_init<ends_rows>(base, 4, 8);
-        mla_meetings_init(base + ends_kept);
-    }
-    __syncthreads();
+    ends_begin(arguments, base);
     const int warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0);
     if (warpgroup == 2) {
         registers_give<mla_producer_registers>();

@@ -52,7 +52,7 @@ static __device__ __forceinline__ void meet_consume(const mla_tile_arguments &ar
         meet_finish(arguments, shared, piece, (int)q_parity, tile, state);
         q_parity ^= 1;
     });
-    mla_half_meet_kept(arguments, tile, shared.base + meet_kept, shared.keys(0));
+    mla_meet_kept(arguments, tile, shared.base + meet_kept, shared.keys(0));
 }
 
 /* One of four warps: its fourth of q, and half of every other block, that which is needed first with the last tile. */
@@ -116,28 +116,20 @@ static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *dev
     return part_elements(dim, parts) * sizeof(uint4) + (size_t)(2 * parts * 2 * dim[1] * dim[3]) * sizeof(float2);
 }
 
-/* Keys that leave L2 first: see 13. */
 static int setup(struct ridge_call *call, void **state)
 {
     const int parts = mla_tile_parts(call->dim, call->device);
-    const double bytes = (double)call->dim[0] * call->dim[2] * mla_d_k * 2;
     if (mla_meet_setup(call, (const void *)meet_kernel, meet_bytes, mla_tile_rows, parts, state))
         return 1;
     mla_tile_arguments *arguments = (mla_tile_arguments *)*state;
     arguments->split.part_lse = (float *)((uint4 *)call->workspace + part_elements(call->dim, parts));
-    arguments->evict_first = bytes < 4.0 * (double)call->device->l2_bytes;
+    arguments->evict_first = mla_meet_evict_first(call);
     return 0;
 }
 
 static int launch(const struct ridge_call *call)
 {
     return mla_meet_launch(call, meet_kernel, meet_bytes, mla_row_tiles(call->dim));
-}
-
-static void issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
-{
-    mla_tile_issued(dim, device, work);
-    work->launches = 1;
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_15_quarters_meet = {
@@ -148,7 +140,7 @@ extern "C" const struct ridge_variant ridge_variant_mla_decode_15_quarters_meet 
     .kind = RIDGE_CUDA,
     .min_cc = 90,
     .unsupported = mla_tile_unsupported,
-    .issued = issued,
+    .issued = mla_meet_issued,
     .workspace_bytes = workspace_bytes,
     .setup = setup,
     .teardown = mla_meet_teardown,

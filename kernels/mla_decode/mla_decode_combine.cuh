@@ -97,8 +97,7 @@ static __device__ __forceinline__ void mla_combine_rows(const mla_problem &probl
     }
     mla_store_four(problem, cut.request, row, column, total);
     if (lane == 0 && column0 == 0)
-        problem.lse[mla_lse_at(problem, cut.request, row)] =
-            all == 0 ? INFINITY : (high + log2f(all)) * mla_ln2;
+        problem.lse[mla_lse_at(problem, cut.request, row)] = all == 0 ? INFINITY : (high + log2f(all)) * mla_ln2;
 }
 
 /* blockIdx.y: every gridDim.y-th group of rows and 128 columns. Where no request was cut, as in an even batch, the

@@ -6,6 +6,7 @@
 #include "kernels/mla_decode/mla_decode_apart.cuh"
 #include "kernels/mla_decode/mla_decode_meet_launch.cuh"
 #include "kernels/mla_decode/mla_decode_meet.cuh"
+#include "kernels/mla_decode/mla_decode_transposed_launch.cuh"
 
 /* Averages [row][column], FP32: rows 16 bytes apart from a multiple of 128, so that the threads of a warp, which have
  * two rows of eight columns each, store to different banks. */
@@ -19,6 +20,18 @@ using ends_state = apart_state<ends_rows>;
 static __device__ __forceinline__ uint32_t ends_at(uint32_t stage, int tile, int i)
 {
     return stage + mla_head(mla_own(i)) * ends_pitch + (tile * 64 + wgmma_row(threadIdx.x, i)) * 4;
+}
+
+/* By all threads, before anything else. */
+static __device__ __forceinline__ void ends_begin(const mla_tile_arguments &arguments, uint32_t base)
+{
+    if (threadIdx.x / 32 == 9)
+        mla_prefetch_share(arguments.problem, arguments.split.parts);
+    if (threadIdx.x == 0) {
+        mla_transposed_init<ends_rows>(base, 4, 8);
+        mla_meetings_init(base + ends_kept);
+    }
+    __syncthreads();
 }
 
 /* Four columns a thread; the stage may be written again behind the next barrier of all consumers. */
@@ -61,23 +74,15 @@ static inline size_t ends_workspace_bytes(const int64_t *dim, const struct ridge
 
 static inline void ends_issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
 {
-    const double rows = (double)dim[0] * ends_row_tiles(dim) * ends_rows;
-    const double keys = (double)ridge_ceil_div(dim[2], mla_block_keys) * mla_block_keys;
-    work->flop_bf16 = 2 * rows * keys * (mla_d_k + mla_d_v);
-    work->exp = rows * keys;
-    work->bytes_l2 = (double)dim[0] * ends_row_tiles(dim) * keys * mla_d_k * 2;
-    work->bytes_smem = work->bytes_l2 * (1 + (double)mla_d_v / mla_d_k);
+    mla_transposed_issued_of(dim, ends_row_tiles(dim), ends_rows, work);
     work->launches = 1;
 }
 
-/* Keys that leave L2 first do not push out what else is there, dirty lines that would have to be written among them;
- * of a cache of many times its size that costs more than it saves. */
 static inline int ends_setup(struct ridge_call *call, const void *kernel, void **state)
 {
-    const double bytes = (double)call->dim[0] * call->dim[2] * mla_d_k * 2;
     if (mla_meet_setup(call, kernel, ends_bytes, ends_rows, ends_parts(call->dim, call->device), state))
         return 1;
-    ((mla_tile_arguments *)*state)->evict_first = bytes < 4.0 * (double)call->device->l2_bytes;
+    ((mla_tile_arguments *)*state)->evict_first = mla_meet_evict_first(call);
     return 0;
 }
 

@@ -127,11 +127,18 @@ static __device__ __forceinline__ void mla_meet_load_q(const mla_tile_arguments 
     __syncwarp();
 }
 
-/* Partial results in the order of the result. A layout says where elements of 16 bytes are, each two columns of each of
- * two rows of the tile, and how many of them a thread has under way. */
 constexpr int mla_row_elements = mla_d_v / 4;
 
+/* Sums of an element over some parts, under the maxima of its rows' log-sums. */
+struct mla_meet_sums {
+    float4 value;
+    float2 max, sum;
+};
+
+/* Partial results in the order of the result. A layout says where elements of 16 bytes are, each some columns of
+ * each of two rows of the tile, what sums of an element are, and how many of them a thread has under way. */
 struct mla_meet_rows {
+    using sums = mla_meet_sums;
     static constexpr int batch = 9;
     int row0, rows; /* of the tile, and its number */
 
@@ -151,12 +158,6 @@ struct mla_meet_rows {
     {
         return element % mla_row_elements * 4 + half * 2;
     }
-};
-
-/* Sums of an element over some parts, under the maxima of its rows' log-sums. */
-struct mla_meet_sums {
-    float4 value;
-    float2 max, sum;
 };
 
 static __device__ __forceinline__ float mla_meet_weight(float lse, float max)
@@ -269,30 +270,34 @@ struct mla_meet_share {
     int first, count, across, sharers;
 };
 
+/* Of parts that meet, the first `adding` add up. */
 template <typename layout>
-static __device__ __forceinline__ mla_meet_share mla_meet_share_of(const layout &of, const mla_meeting &meeting)
+static __device__ __forceinline__ mla_meet_share mla_meet_share_of(const layout &of, const mla_meeting &meeting,
+                                                                   int adding)
 {
-    const int first = of.elements() * meeting.mine / meeting.parts;
-    const int count = of.elements() * (meeting.mine + 1) / meeting.parts - first;
+    const int first = of.elements() * meeting.mine / adding;
+    const int count = of.elements() * (meeting.mine + 1) / adding - first;
     int across = mla_meet_threads;
     while (2 * mla_meet_threads / across <= meeting.parts && count <= across / 2)
         across /= 2;
     return {first, count, across, mla_meet_threads / across};
 }
 
-/* This part's share of a request, when all parts have counted. Shared memory: 32 bytes a thread. */
+/* This part's share of a request, when all parts have counted. Shared memory: sizeof(layout::sums) a thread. For other
+ * sums than mla_meet_sums there are other mla_meet_load, mla_meet_store and mla_meet_exchange. */
 template <typename layout>
 static __device__ __forceinline__ void mla_meet(const mla_tile_arguments &arguments, const layout &of,
                                                 const mla_meeting &meeting, uint32_t shared)
 {
     const int thread = (int)thread_again();
-    constexpr mla_meet_sums none = {{0, 0, 0, 0}, {-INFINITY, -INFINITY}, {0, 0}};
-    const mla_meet_share share = mla_meet_share_of(of, meeting);
+    using sums_type = typename layout::sums;
+    constexpr sums_type none = {{}, {-INFINITY, -INFINITY}, {}};
+    const mla_meet_share share = mla_meet_share_of(of, meeting, meeting.parts);
     mla_meet_wait(meeting);
     if (meeting.parts <= mla_meet_few && share.sharers == 1) {
 #pragma unroll 2 /* elements under way together */
         for (int i = thread; i < share.count; i += mla_meet_threads) {
-            mla_meet_sums sums = none;
+            sums_type sums = none;
             mla_meet_load<mla_meet_few>(arguments, of, meeting, share.first + i, 0, 1, sums);
             mla_meet_store(arguments.problem, of, meeting.request, share.first + i, sums);
         }
@@ -301,7 +306,7 @@ static __device__ __forceinline__ void mla_meet(const mla_tile_arguments &argume
 #pragma unroll 1
     for (int begin = 0; begin < share.count; begin += share.across) {
         const int i = begin + thread % share.across, element = share.first + min(i, share.count - 1);
-        mla_meet_sums sums = none;
+        sums_type sums = none;
 #pragma unroll 1
         for (int part = thread / share.across; part < meeting.parts; part += share.sharers * layout::batch)
             mla_meet_load<layout::batch>(arguments, of, meeting, element, part, share.sharers, sums);

@@ -11,8 +11,15 @@
 
 #include "kernels/mla_decode/mla_decode_meet.cuh"
 
+/* As mla_meet_sums, of four columns of each row. */
+struct mla_half_sums {
+    float value[8];
+    float max[2], sum[2];
+};
+
 /* Element 16 (2 w + g) + i of 32 lanes each: accumulators 8 i to 8 i + 7 of warp w of warpgroup g, 16 bytes a lane. */
 struct mla_half_layout {
+    using sums = mla_half_sums;
     static constexpr int batch = 17, of_warp = mla_half / 16 * 32, of_tile = 8 * of_warp;
     int row0, rows;
 
@@ -130,12 +137,6 @@ static __device__ __forceinline__ void mla_half_store(const mla_tile_arguments &
         }
 }
 
-/* Sums of an element over some parts, under the maxima of its rows' log-sums. */
-struct mla_half_sums {
-    float value[8];
-    float max[2], sum[2];
-};
-
 static __device__ __forceinline__ void mla_half_add(mla_half_sums &to, const mla_half_sums &from)
 {
 #pragma unroll
@@ -169,7 +170,7 @@ static __device__ __forceinline__ void mla_half_add(mla_half_sums &to, uint4 val
 /* Parts part, part + step, ...: `batch` of them. What is behind the last part counts for nothing, and rows behind the
  * last get what that gets. */
 template <int batch>
-static __device__ __forceinline__ void mla_half_load(const mla_tile_arguments &arguments, const mla_half_layout &of,
+static __device__ __forceinline__ void mla_meet_load(const mla_tile_arguments &arguments, const mla_half_layout &of,
                                                      const mla_meeting &meeting, int element, int part, int step,
                                                      mla_half_sums &sums)
 {
@@ -199,8 +200,8 @@ static __device__ __forceinline__ void mla_half_load(const mla_tile_arguments &a
     sums = total;
 }
 
-static __device__ __forceinline__ void mla_half_result(const mla_problem &problem, const mla_half_layout &of,
-                                                       int request, int element, const mla_half_sums &sums)
+static __device__ __forceinline__ void mla_meet_store(const mla_problem &problem, const mla_half_layout &of,
+                                                      int request, int element, const mla_half_sums &sums)
 {
     const int rows = mla_rows_of(problem), column = of.column(element);
 #pragma unroll
@@ -220,7 +221,7 @@ static __device__ __forceinline__ void mla_half_result(const mla_problem &proble
 }
 
 /* sums of the first `across` threads become those of all threads whose number is the same modulo `across`. */
-static __device__ __forceinline__ void mla_half_exchange(mla_half_sums &sums, int across, uint32_t shared)
+static __device__ __forceinline__ void mla_meet_exchange(mla_half_sums &sums, int across, uint32_t shared)
 {
     constexpr int rest = mla_meet_threads * 16;
     const uint32_t mine = shared + threadIdx.x * 16;
@@ -247,49 +248,6 @@ static __device__ __forceinline__ void mla_half_exchange(mla_half_sums &sums, in
             sums = total;
         }
     named_sync(mla_meet_barrier, mla_meet_threads);
-}
-
-/* This part's share of a request, when all parts have counted. Shared memory: 48 bytes a thread. */
-static __device__ __forceinline__ void mla_half_meet(const mla_tile_arguments &arguments, const mla_half_layout &of,
-                                                     const mla_meeting &meeting, uint32_t shared)
-{
-    const int thread = (int)thread_again();
-    constexpr mla_half_sums none = {{0, 0, 0, 0, 0, 0, 0, 0}, {-INFINITY, -INFINITY}, {0, 0}};
-    const mla_meet_share share = mla_meet_share_of(of, meeting);
-    mla_meet_wait(meeting);
-    if (meeting.parts <= mla_meet_few && share.sharers == 1) {
-#pragma unroll 2 /* elements under way together */
-        for (int i = thread; i < share.count; i += mla_meet_threads) {
-            mla_half_sums sums = none;
-            mla_half_load<mla_meet_few>(arguments, of, meeting, share.first + i, 0, 1, sums);
-            mla_half_result(arguments.problem, of, meeting.request, share.first + i, sums);
-        }
-        return;
-    }
-#pragma unroll 1
-    for (int begin = 0; begin < share.count; begin += share.across) {
-        const int i = begin + thread % share.across, element = share.first + min(i, share.count - 1);
-        mla_half_sums sums = none;
-#pragma unroll 1
-        for (int part = thread / share.across; part < meeting.parts; part += share.sharers * of.batch)
-            mla_half_load<mla_half_layout::batch>(arguments, of, meeting, element, part, share.sharers, sums);
-        if (share.sharers > 1)
-            mla_half_exchange(sums, share.across, shared);
-        if (thread < share.across && i < share.count)
-            mla_half_result(arguments.problem, of, meeting.request, element, sums);
-    }
-}
-
-/* When all pieces of the part are done, for those that were kept and announced. */
-static __device__ __forceinline__ void mla_half_meet_kept(const mla_tile_arguments &arguments,
-                                                          const mla_half_layout &of, uint32_t kept, uint32_t shared)
-{
-#pragma unroll 1
-    for (int i = 0; i < 2; i++) {
-        const mla_meeting meeting = mla_meeting_kept(arguments, kept, i);
-        if (meeting.parts > 0)
-            mla_half_meet(arguments, of, meeting, shared);
-    }
 }
 
 #endif

@@ -30,6 +30,20 @@ static inline int mla_meet_setup(struct ridge_call *call, const void *kernel, in
     return 0;
 }
 
+/* Keys that leave L2 first do not push out what else is there, dirty lines that would have to be written among them;
+ * of a cache of many times its size that costs more than it saves. */
+static inline bool mla_meet_evict_first(const struct ridge_call *call)
+{
+    const double bytes = (double)call->dim[0] * call->dim[2] * mla_d_k * 2;
+    return bytes < 4.0 * (double)call->device->l2_bytes;
+}
+
+static inline void mla_meet_issued(const int64_t *dim, const struct ridge_device *device, struct ridge_work *work)
+{
+    mla_tile_issued(dim, device, work);
+    work->launches = 1;
+}
+
 /* A single part cuts nothing and waits for nobody. */
 static inline int mla_meet_launch(const struct ridge_call *call, void (*kernel)(mla_tile_arguments), int shared_bytes,
                                   int row_tiles)

@@ -72,18 +72,6 @@ static __device__ __forceinline__ void mla_once_wait(const mla_meeting_once &mee
     named_sync(mla_meet_barrier, mla_meet_threads);
 }
 
-/* Elements [first, first + count), one of `across` a thread, whose parts the threads share. */
-static __device__ __forceinline__ mla_meet_share mla_once_share(const mla_meet_rows &rows,
-                                                                const mla_meeting_once &meeting)
-{
-    const int first = rows.elements() * meeting.of.mine / meeting.sharers;
-    const int count = rows.elements() * (meeting.of.mine + 1) / meeting.sharers - first;
-    int across = mla_meet_threads;
-    while (2 * mla_meet_threads / across <= meeting.of.parts && count <= across / 2)
-        across /= 2;
-    return {first, count, across, mla_meet_threads / across};
-}
-
 /* This part's share, when all parts have counted. Shared memory: 32 bytes a thread. `batch`: parts that a thread has
  * under way; 16 requests over 132 parts have nine or ten. */
 static __device__ __forceinline__ void mla_once(const mla_tile_arguments &arguments, const mla_meet_rows &rows,
@@ -92,7 +80,7 @@ static __device__ __forceinline__ void mla_once(const mla_tile_arguments &argume
     constexpr int batch = 11;
     constexpr mla_meet_sums none = {{0, 0, 0, 0}, {-INFINITY, -INFINITY}, {0, 0}};
     const int thread = (int)thread_again();
-    const mla_meet_share share = mla_once_share(rows, meeting);
+    const mla_meet_share share = mla_meet_share_of(rows, meeting.of, meeting.sharers);
     mla_once_wait(meeting, thread);
     if (meeting.of.parts <= mla_meet_few && share.sharers == 1) {
 #pragma unroll 2 /* elements under way together */

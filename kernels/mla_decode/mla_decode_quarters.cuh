@@ -305,8 +305,8 @@ static __device__ __forceinline__ void mla_quarters_consume(const mla_tile_argum
     });
 }
 
-/* By one thread: half of a block, `row` of the cache on, a quarter as soon as it was given back; the half that is needed
- * first comes with the last tile. */
+/* By one thread: half of a block, `row` of the cache on, a quarter as soon as it was given back; the half that is
+ * needed first comes with the last tile. */
 template <bool evict_first = false>
 static __device__ __forceinline__ void mla_quarters_load(const mla_tile_arguments &arguments,
                                                          const mla_quarters &shared, int block, int half, int row,

@@ -33,14 +33,20 @@ static inline size_t mla_transposed_workspace_bytes(const int64_t *dim, const st
     return mla_split_bytes(dim, mla_transposed_parts(dim, device));
 }
 
-static inline void mla_transposed_issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
+/* Of a request's row_tiles tiles of tile_rows rows, each of which reads all keys. */
+static inline void mla_transposed_issued_of(const int64_t *dim, int row_tiles, int tile_rows, struct ridge_work *work)
 {
-    const double rows = (double)dim[0] * mla_transposed_row_tiles(dim) * mla_transposed_tile_rows(dim);
+    const double rows = (double)dim[0] * row_tiles * tile_rows;
     const double keys = (double)ridge_ceil_div(dim[2], mla_block_keys) * mla_block_keys;
     work->flop_bf16 = 2 * rows * keys * (mla_d_k + mla_d_v);
     work->exp = rows * keys;
-    work->bytes_l2 = (double)dim[0] * mla_transposed_row_tiles(dim) * keys * mla_d_k * 2;
+    work->bytes_l2 = (double)dim[0] * row_tiles * keys * mla_d_k * 2;
     work->bytes_smem = work->bytes_l2 * (1 + (double)mla_d_v / mla_d_k);
+}
+
+static inline void mla_transposed_issued(const int64_t *dim, const struct ridge_device *, struct ridge_work *work)
+{
+    mla_transposed_issued_of(dim, mla_transposed_row_tiles(dim), mla_transposed_tile_rows(dim), work);
     work->launches = 2;
 }
 

@@ -18,7 +18,8 @@ static __device__ __forceinline__ void mla_wgmma_ss(float (&d)[count], wgmma_sli
 }
 
 template <int major_b = 0, int count>
-static __device__ __forceinline__ void mla_wgmma_rs(float (&d)[count], const uint32_t (&a)[4], wgmma_slice b, int scale_d)
+static __device__ __forceinline__ void mla_wgmma_rs(float (&d)[count], const uint32_t (&a)[4], wgmma_slice b,
+                                                    int scale_d)
 {
 #ifdef MLA_DECODE_F16
     wgmma_f16_rs<major_b>(d, a, b, scale_d);
