@@ -3,6 +3,7 @@
 #ifndef RIDGE_MLA_DECODE_MEET_LAUNCH_CUH
 #define RIDGE_MLA_DECODE_MEET_LAUNCH_CUH
 
+#include "kernels/mla_decode/mla_decode_counters.cuh"
 #include "kernels/mla_decode/mla_decode_launch.cuh"
 
 static inline void mla_meet_teardown(void *state)
@@ -19,10 +20,7 @@ static inline int mla_meet_setup(struct ridge_call *call, const void *kernel, in
     if (mla_setup(call, kernel, shared_bytes, q_rows, parts, state))
         return 1;
     mla_split *split = &((mla_tile_arguments *)*state)->split;
-    const size_t bytes = (size_t)ridge_ceil_div(call->dim[1] * call->dim[3], q_rows) * parts * sizeof(unsigned);
-    if (ridge_cuda_status(call, cudaMalloc((void **)&split->meeting, bytes), __FILE__, __LINE__, "counters") ||
-        ridge_cuda_status(call, cudaMemsetAsync(split->meeting, 0, bytes, ridge_stream(call)), __FILE__, __LINE__,
-                          "counters")) {
+    if (mla_make_counters(call, ridge_ceil_div(call->dim[1] * call->dim[3], q_rows) * parts, &split->meeting)) {
         mla_meet_teardown(*state);
         *state = NULL;
         return 1;
@@ -49,18 +47,8 @@ static inline int mla_meet_launch(const struct ridge_call *call, void (*kernel)(
                                   int row_tiles)
 {
     const mla_tile_arguments *arguments = (const mla_tile_arguments *)call->state;
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)row_tiles, (unsigned)arguments->split.parts);
-    config.blockDim = dim3(mla_threads);
-    config.dynamicSmemBytes = (size_t)shared_bytes;
-    config.stream = ridge_stream(call);
-    config.attrs = &attribute;
-    config.numAttrs = arguments->split.parts > 1;
-    RIDGE_CUDA(call, cudaLaunchKernelEx(&config, kernel, *arguments));
-    return 0;
+    const dim3 grid((unsigned)row_tiles, (unsigned)arguments->split.parts);
+    return mla_launch_resident(call, kernel, grid, mla_threads, shared_bytes, *arguments, arguments->split.parts > 1);
 }
 
 #endif

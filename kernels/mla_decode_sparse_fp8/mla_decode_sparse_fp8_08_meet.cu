@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* 02 without a second kernel, for few queries: parts meet (sparse_meet.cuh). Producers ask for their first indices
  * before barriers are there, since tokens wait for them, and everything for tokens. */
+#include "kernels/mla_decode/mla_decode_counters.cuh"
 #include "kernels/mla_decode_sparse_fp8/sparse_kernel.cuh"
 
 constexpr int meet_left_registers = 208, meet_producer_registers = 128;
@@ -53,10 +54,7 @@ static int setup(struct ridge_call *call, void **state)
     if (sparse_setup(call, (const void *)meet_kernel, sparse_shared_bytes, state))
         return 1;
     sparse_split *split = &((sparse_arguments *)*state)->split;
-    const size_t bytes = (size_t)(split->parts * call->dim[SPARSE_H] / sparse_rows) * sizeof(unsigned);
-    if (ridge_cuda_status(call, cudaMalloc((void **)&split->meeting, bytes), __FILE__, __LINE__, "counters") ||
-        ridge_cuda_status(call, cudaMemsetAsync(split->meeting, 0, bytes, ridge_stream(call)), __FILE__, __LINE__,
-                          "counters")) {
+    if (mla_make_counters(call, split->parts * call->dim[SPARSE_H] / sparse_rows, &split->meeting)) {
         teardown(*state);
         *state = NULL;
         return 1;
@@ -64,21 +62,11 @@ static int setup(struct ridge_call *call, void **state)
     return 0;
 }
 
-/* Cooperative: CTAs that meet have to be there at the same time. */
 static int launch(const struct ridge_call *call)
 {
     const sparse_arguments *arguments = (const sparse_arguments *)call->state;
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(arguments->problem.h / sparse_rows), (unsigned)arguments->split.parts);
-    config.blockDim = dim3(sparse_threads);
-    config.dynamicSmemBytes = sparse_shared_bytes;
-    config.stream = ridge_stream(call);
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    return ridge_cuda_status(call, cudaLaunchKernelEx(&config, meet_kernel, *arguments), __FILE__, __LINE__, "launch");
+    const dim3 grid((unsigned)(arguments->problem.h / sparse_rows), (unsigned)arguments->split.parts);
+    return mla_launch_resident(call, meet_kernel, grid, sparse_threads, sparse_shared_bytes, *arguments, true);
 }
 
 extern "C" const struct ridge_variant ridge_variant_mla_decode_sparse_fp8_08_meet = {
