@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where FP16 ends, in every variant of mla_decode_sparse_fp8: those that multiply in it are held to the range that
- * README gives them, and the others, on the same inputs, to the results themselves. Inputs are such that a query's
- * tokens have one score, so that both are known. README, "Scales folded out" and "Scales apart". */
-#include "tests/gpu_launch.h"
-#include "tests/gpu_records.h"
-
-#include "bench/registry.h"
-#include "kernels/mla_decode_sparse_fp8/mla_sparse.h"
+/* Where FP16 ends, in every variant of mla_decode_sparse_fp8 with tensor cores: those that multiply in it are held to
+ * the range that README gives them, and the others, on the same inputs, to the results themselves. Inputs are such that
+ * a query's tokens have one score, so that both are known. README, "Scales folded out" and "Scales apart". */
+#include "tests/gpu_sparse.h"
 
 #include <math.h>
 
 #ifdef RIDGE_WITH_CUDA
 
-enum { HEADS = 128, TOKENS = 256, TILE = 128, TILES = 4, ROPE = 512 };
-
-static const int64_t dim[RIDGE_MAX_AXES] = {1, 1, HEADS, TOKENS, TOKENS, TOKENS};
+enum { TILES = 4, ROPE = 512 };
 
 /* What a variant has in FP16. */
 enum holds { NOTHING, CODES, KEYS };
@@ -70,10 +64,9 @@ static float taken_value(const struct input *input, enum holds holds, int tile)
     return scale * code;
 }
 
-static void fill(struct problem *problem, const struct input *input)
+static void fill(struct problem *problem, int number)
 {
-    struct ridge_error err;
-    int32_t index[TOKENS];
+    const struct input *input = &inputs[number];
     uint16_t *q = calloc(1, problem->bytes[SPARSE_Q]);
     uint8_t *cache = calloc(1, problem->bytes[SPARSE_CACHE]);
     for (int i = 0; i < HEADS * input->columns; i++) {
@@ -83,7 +76,6 @@ static void fill(struct problem *problem, const struct input *input)
     for (int token = 0; token < TOKENS; token++) {
         const bool between = input->between && token % 2 == 0;
         const uint16_t rope = bf16_from_f32(input->rope);
-        index[token] = token;
         for (int i = 0; i < TILES * TILE; i++)
             cache[kv_token_offset(KV_V32, token) + i] = between ? 0 : (uint8_t)e4m3_from_f32(input->code[i / TILE]);
         for (int tile = 0; tile < TILES; tile++)
@@ -92,9 +84,7 @@ static void fill(struct problem *problem, const struct input *input)
         for (int i = 0; i < 64; i++)
             memcpy(cache + kv_rope_offset(KV_V32, token) + 2 * i, &rope, 2);
     }
-    must(device_cuda.upload(problem->buffer[SPARSE_Q], q, problem->bytes[SPARSE_Q], &err), &err);
-    must(device_cuda.upload(problem->buffer[SPARSE_CACHE], cache, problem->bytes[SPARSE_CACHE], &err), &err);
-    must(device_cuda.upload(problem->buffer[SPARSE_INDICES], index, sizeof index, &err), &err);
+    sparse_upload(problem, q, cache);
     free(q);
     free(cache);
 }
@@ -117,51 +107,25 @@ static int wrong_head(const struct input *input, enum holds holds, int head, con
     return count;
 }
 
-static int wrong(const struct input *input, const struct ridge_entry *entry, const uint16_t *out, const float *lse)
+static int wrong(int number, const char *label, const uint16_t *out, const float *lse)
 {
     int count = 0;
     for (int head = 0; head < HEADS; head++)
-        count += wrong_head(input, holds_of(entry->label), head, out + head * SPARSE_D_V, lse[head]);
-    if (count)
-        printf("FAIL: %s, %s: %d values\n", entry->label, input->name, count);
-    return count > 0;
+        count += wrong_head(&inputs[number], holds_of(label), head, out + head * SPARSE_D_V, lse[head]);
+    return count;
+}
+
+static const char *name_of(int number)
+{
+    return inputs[number].name;
 }
 
 int main(void)
 {
-    struct registry registry;
+    const struct sparse_test test = {sizeof inputs / sizeof *inputs, 90, fill, wrong, name_of};
     struct device_info info;
-    struct ridge_error err;
-    struct problem problem;
-    int failures = 0, tried = 0;
-    uint16_t *out = calloc(HEADS * SPARSE_D_V, 2);
-    float lse[HEADS];
     gpu_open_hopper(&info);
-    must(registry_open(&registry, &err), &err);
-    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++) {
-        bool first = true;
-        for (int i = 0; i < registry.count; i++) {
-            const struct ridge_entry *entry = registry.entry[i];
-            if (!gpu_on_hopper(entry, "mla_decode_sparse_fp8", &info.device))
-                continue;
-            if (first)
-                must(problem_open(&problem, &device_cuda, &info.device, entry->problem, dim, FILL_RANDOM, 0, 1, &err),
-                     &err);
-            if (first)
-                fill(&problem, &inputs[k]);
-            first = false;
-            gpu_launch(&problem, entry);
-            must(device_cuda.download(out, problem.buffer[SPARSE_OUT], problem.bytes[SPARSE_OUT], &err), &err);
-            must(device_cuda.download(lse, problem.buffer[SPARSE_LSE], sizeof lse, &err), &err);
-            failures += wrong(&inputs[k], entry, out, lse);
-            tried++;
-        }
-        if (!first)
-            problem_close(&problem);
-    }
-    printf("%d runs, %d failures\n", tried, failures);
-    free(out);
-    return failures || !tried;
+    return sparse_run_all(&test, &info);
 }
 
 #else
