@@ -35,13 +35,6 @@ static __device__ __forceinline__ mla_meeting mla_meeting_of(const mla_tile_argu
     return {request, first, parts, (int)blockIdx.y - first, arguments.split.meeting + first * gridDim.x + blockIdx.x};
 }
 
-static __device__ __forceinline__ mla_meeting mla_meeting_of(const mla_tile_arguments &arguments,
-                                                             const mla_piece &piece)
-{
-    const mla_parts &parts = piece.parts;
-    return mla_meeting_of(arguments, piece.request, parts.first, parts.last - parts.first + 1);
-}
-
 /* One thread, which comes behind a barrier of those whose stores it announces. */
 static __device__ __forceinline__ void mla_meet_count(const mla_meeting &meeting)
 {

@@ -20,7 +20,8 @@
 constexpr int mla_quarters_bytes = mla_shared_bytes + 10 * 8;
 static_assert(mla_quarters_bytes <= 232448, "more than the shared memory of a block");
 
-/* A named barrier beside those of in turn: scores of block 0 are queued. */
+/* A named barrier beside those of in turn: scores of block 0 are queued. Behind a piece 15 meets in it
+ * (mla_meet_barrier). */
 constexpr int mla_scores_queued = 6;
 
 struct mla_quarters : mla_shared {

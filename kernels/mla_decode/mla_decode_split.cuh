@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each CTA finds its share of the keys (mla_decode_share.h) from the lengths alone. It costs no more than loading it
- * from a table would, and no table can be stale when a graph is replayed with other lengths. A request that is cut
- * leaves a partial result a part, which the combine adds up. */
+/* Each CTA finds its share of the keys (mla_decode_share.h) from the lengths alone, so that no table can be stale when
+ * a graph is replayed with other lengths. A request that is cut leaves a partial result a part, which the combine adds
+ * up, or parts that meet (mla_decode_meet.cuh). */
 #ifndef RIDGE_MLA_DECODE_SPLIT_CUH
 #define RIDGE_MLA_DECODE_SPLIT_CUH
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Work over parts, by mla_decode_share.h: every query has the same number of blocks of 64 tokens, so a part computes
- * its share from its number alone. A query that is cut leaves a partial result a part, which the combine adds up. */
+ * its share from its number alone. A query that is cut leaves a partial result a part, which the combine adds up, or
+ * parts that meet (sparse_meet.cuh). */
 #ifndef RIDGE_SPARSE_SPLIT_CUH
 #define RIDGE_SPARSE_SPLIT_CUH
 
@@ -14,9 +15,9 @@ constexpr int sparse_block_tokens = MLA_BLOCK_KEYS;
 
 struct sparse_split {
     int parts, share;  /* share: units a part */
-    float *part_out;   /* [2 parts][h][512]: averages, weighted by probability */
+    float *part_out;   /* [2 parts][h][512]: averages, weighted by probability; FP16 and units where parts meet */
     float *part_lse;   /* [2 parts][h], base 2 */
-    unsigned *meeting; /* [parts][h / 64]: counters of variants whose parts meet (sparse_meet.cuh), NULL otherwise */
+    unsigned *meeting; /* [parts][h / 64]: counters where parts meet, NULL otherwise */
 };
 
 static __host__ __device__ __forceinline__ int sparse_blocks(const sparse_problem &problem)
@@ -157,8 +158,7 @@ static inline int sparse_launch_combine(const struct ridge_call *call, const spa
                              "launch of the combine");
 }
 
-/* Where every query is cut into many pieces, each piece costs as much beside its blocks: blocks alone are shared out.
- */
+/* Where every query is cut into many pieces, each costs as much beside its blocks: blocks alone are shared out. */
 static inline int sparse_overhead(const int64_t *dim, int parts)
 {
     return parts >= 4 * sparse_queries(dim) ? 0 : MLA_OVERHEAD;
