@@ -98,7 +98,7 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
     if (status == RIDGE_OK && shown == 0 && found)
         status = ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no preset matches", options.shape[0]);
     else if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&
-        registry_left_out(options.family, options.variant))
+             registry_left_out(options.family, options.variant))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to list: this build has no CUDA variants: %s",
                             ridge_build_note);
     else if (status == RIDGE_OK && shown == 0)

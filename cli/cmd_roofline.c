@@ -147,8 +147,8 @@ static int print_elsewhere(const struct machine *m, const struct device_spec *ta
         cell(&grid, format_time_ns(projected.low_s * 1e9));
         cell(&grid, format_time_ns(projected.high_s * 1e9));
         grid_cell(&grid, projected.seconds > 0 ? resource_name(projected.bound) : "-");
-        cell(&grid,
-             p->emulated ? text_of("emulated: the measured time is the throttled one") : unknown_note(placed.unknown, false));
+        cell(&grid, p->emulated ? text_of("emulated: the measured time is the throttled one")
+                                : unknown_note(placed.unknown, false));
     }
     if (grid.cells == 0)
         return RIDGE_OK;

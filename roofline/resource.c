@@ -168,8 +168,8 @@ static void rank(struct bound *bound)
             bound->unknown = (enum resource)i;
 }
 
-/* Packed conversions (F2FP) share a pipe; those to FP32 (HADD2.F32) and the products (HMUL2) another. A floor may not add
- * up what can run side by side. */
+/* Packed conversions (F2FP) share a pipe; those to FP32 (HADD2.F32) and the products (HMUL2) another. A floor may not
+ * add up what can run side by side. */
 static double conversions(const json_t *work, const struct ceilings *c)
 {
     const double packed = quotient(work_number(work, "cvt_e4m3_f16"), c->cvt_e4m3_f16) +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GPU variants of mla_decode on lengths that the table does not cover and on pages that the cache does not have: a
  * length outside [0, s_k] counts as the nearest end, and a bad page reads as zeros, so both give the result of the data
- * that this says, bit by bit. A query of NaN has results of NaN, however its request is cut, and no other has. The cache
- * off 16 bytes is refused. */
+ * that this says, bit by bit. A query of NaN has results of NaN, however its request is cut, and no other has. The
+ * cache off 16 bytes is refused. */
 #include "tests/family_case.h"
 #include "tests/gpu_records.h"
 
