@@ -53,25 +53,27 @@ static int draw(void *ctx, struct sample *out, struct ridge_error *err)
     return runner->ops->draw(out, err);
 }
 
-static int time_variant(const struct runner *runner, const struct device_task *task, json_t *record,
-                        struct ridge_error *err)
+static int time_variant(const struct runner *runner, const struct device_task *task, struct sampler_result *samples,
+                        json_t *record, struct ridge_error *err)
 {
-    struct sampler_result samples = {0};
+    struct sampler_result drawn = {0};
     struct telemetry telemetry;
     range_push("time");
     int status = runner->ops->begin(task, err);
     if (status == RIDGE_OK) {
-        status = sampler_run(&runner->limits, draw, (void *)runner, runner->interrupted, &samples, err);
+        status = sampler_run(&runner->limits, draw, (void *)runner, runner->interrupted, &drawn, err);
         bool known = runner->info->device.kind == RIDGE_CUDA && telemetry_read(&telemetry);
-        int ended = runner->ops->end(samples.sample, samples.count, status ? NULL : err);
+        int ended = runner->ops->end(drawn.sample, drawn.count, status ? NULL : err);
         status = status ? status : ended;
-        if (status == RIDGE_OK && samples.count) {
-            record_time(record, runner, &samples);
-            record_clock(record, &samples, &telemetry, known);
+        if (status == RIDGE_OK)
+            status = sampler_append(samples, &drawn, err);
+        if (status == RIDGE_OK && samples->count) {
+            record_time(record, runner, samples);
+            record_clock(record, samples, &telemetry, known);
         }
     }
     range_pop();
-    sampler_free(&samples);
+    sampler_free(&drawn);
     return status;
 }
 
@@ -116,8 +118,8 @@ static void count_variant(const struct runner *runner, const struct device_task 
     range_pop();
 }
 
-static int measure(const struct runner *runner, struct problem *problem, const struct device_task *task, json_t *record,
-                   struct ridge_error *err)
+static int measure(const struct runner *runner, struct problem *problem, const struct device_task *task,
+                   struct sampler_result *samples, json_t *record, struct ridge_error *err)
 {
     struct check_result check;
     range_push("check");
@@ -128,7 +130,7 @@ static int measure(const struct runner *runner, struct problem *problem, const s
     record_check(record, problem->family, &check);
     if (!check.ok || !runner->time)
         return RIDGE_OK;
-    status = time_variant(runner, task, record, err);
+    status = time_variant(runner, task, samples, record, err);
     if (status == RIDGE_OK && runner->modes.launch == LAUNCH_GRAPH) /* says what replays found wrong */
         status = runner->ops->launch(task, err);
     if (status == RIDGE_OK)
@@ -140,8 +142,8 @@ static int measure(const struct runner *runner, struct problem *problem, const s
     return status;
 }
 
-int runner_run(const struct runner *runner, struct problem *problem, const struct ridge_entry *entry, json_t **out,
-               struct ridge_error *err)
+int runner_run(const struct runner *runner, struct problem *problem, const struct ridge_entry *entry,
+               struct sampler_result *samples, json_t **out, struct ridge_error *err)
 {
     const struct ridge_variant *variant = entry->variant;
     const struct ridge_device *device = &runner->info->device;
@@ -160,6 +162,7 @@ int runner_run(const struct runner *runner, struct problem *problem, const struc
     struct device_task task = {entry, &call, problem->bytes, &runner->modes};
     size_t workspace = variant->workspace_bytes ? variant->workspace_bytes(problem->dim, device) : 0;
     bool ready = false;
+    struct sampler_result own = {0};
     json_t *record = NULL;
 
     range_push(entry->label);
@@ -174,7 +177,7 @@ int runner_run(const struct runner *runner, struct problem *problem, const struc
     if (ready) {
         const char *note = variant->describe ? variant->describe(state) : NULL;
         record_set_string(record, "variant.note", note ? note : "");
-        status = measure(runner, problem, &task, record, &reason);
+        status = measure(runner, problem, &task, samples ? samples : &own, record, &reason);
     } else if (device->plan) {
         status = ridge_fail(&reason, RIDGE_INVALID, "%s", message);
     } else {
@@ -192,6 +195,7 @@ out:
         variant->teardown(state);
     if (call.workspace)
         runner->ops->free(call.workspace);
+    sampler_free(&own);
     range_pop();
     if (status) {
         json_decref(record);

@@ -36,8 +36,10 @@ json_t *runner_skipped(const struct runner *runner, const struct ridge_entry *en
                        const char *reason);
 
 /* Runs one variant on an open problem whose reference is computed. RIDGE_OK with a record (status ok or fail), or a
- * status when the machinery failed or the run was interrupted before a record could be made. */
-int runner_run(const struct runner *runner, struct problem *problem, const struct ridge_entry *entry, json_t **record,
-               struct ridge_error *err);
+ * status when the machinery failed or the run was interrupted before a record could be made. `samples` holds what
+ * earlier rounds drew, zeroed before the first; the record is of those and the new ones, which stay there for the
+ * caller to free. NULL where there is one round. */
+int runner_run(const struct runner *runner, struct problem *problem, const struct ridge_entry *entry,
+               struct sampler_result *samples, json_t **record, struct ridge_error *err);
 
 #endif

@@ -198,6 +198,7 @@ void record_time(json_t *record, const struct runner *runner, const struct sampl
     record_set(record, "time.ci95_ns", n > 1 ? json_pack("[f,f]", stats.ci95[0], stats.ci95[1]) : NULL);
     record_set(record, "time.samples_ns", values);
     record_set(record, "time.discarded", json_integer((json_int_t)samples->discarded));
+    record_set(record, "time.rounds", json_integer((json_int_t)samples->rounds));
     record_set_string(record, "time.stop", sampler_stop_name(samples->stop));
     record_set_number(record, "time.event_median_ns", host ? NAN : stats_quantile(event, n, 0.5));
     record_set_number(record, "time.kernel_median_ns", traced ? stats.median : NAN);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/stats.h"
 
@@ -105,7 +106,7 @@ static int draw_until_known(struct drawing *drawing, double *time_ns, struct sam
 int sampler_run(const struct sampler_limits *limits, sampler_draw draw, void *ctx, bool (*interrupted)(void),
                 struct sampler_result *result, struct ridge_error *err)
 {
-    *result = (struct sampler_result){.count = 0};
+    *result = (struct sampler_result){.rounds = 1};
     if (limits->max_samples == 0 || limits->min_samples > limits->max_samples)
         return ridge_fail(err, RIDGE_INVALID, "at most %zu samples: expected at least 1 and at least the %zu asked for",
                           limits->max_samples, limits->min_samples);
@@ -129,6 +130,22 @@ void sampler_free(struct sampler_result *result)
 {
     free(result->sample);
     *result = (struct sampler_result){.count = 0};
+}
+
+int sampler_append(struct sampler_result *all, struct sampler_result *more, struct ridge_error *err)
+{
+    struct sample *grown = realloc(all->sample, (all->count + more->count + 1) * sizeof *grown);
+    if (!grown)
+        return ridge_fail(err, RIDGE_ENVIRONMENT, "no memory for %zu samples", all->count + more->count);
+    if (more->count)
+        memcpy(grown + all->count, more->sample, more->count * sizeof *grown);
+    all->sample = grown;
+    all->count += more->count;
+    all->discarded += more->discarded;
+    all->rounds += more->rounds;
+    all->stop = more->stop;
+    sampler_free(more);
+    return RIDGE_OK;
 }
 
 const char *sampler_stop_name(enum sampler_stop stop)

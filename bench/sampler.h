@@ -35,7 +35,8 @@ struct sampler_result {
     struct sample *sample; /* owned; sampler_free */
     size_t count;
     size_t discarded; /* warm-up samples */
-    enum sampler_stop stop;
+    size_t rounds;    /* calls of sampler_run that drew them */
+    enum sampler_stop stop; /* of the last one */
 };
 
 /* 0, or a status with *err set; draw may also return a status. `interrupted` is polled between samples. */
@@ -43,6 +44,9 @@ typedef int (*sampler_draw)(void *ctx, struct sample *out, struct ridge_error *e
 int sampler_run(const struct sampler_limits *limits, sampler_draw draw, void *ctx, bool (*interrupted)(void),
                 struct sampler_result *result, struct ridge_error *err);
 void sampler_free(struct sampler_result *result);
+
+/* Puts the samples of `more` behind those of `all` (zeroed before the first round), and leaves `more` empty. */
+int sampler_append(struct sampler_result *all, struct sampler_result *more, struct ridge_error *err);
 
 const char *sampler_stop_name(enum sampler_stop stop); /* "ci" "budget" "max" "interrupted" */
 

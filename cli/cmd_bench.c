@@ -16,20 +16,42 @@
 /* Above this much work a step on the host can take so long that a log has to say what is going on. */
 static const double LONG_HOST_WORK = 1e10;
 
+enum { MOST_ROUNDS = 1000 };
+
 struct bench_options {
     struct session_options session;
     const char *json;
+    int rounds;
     bool list;
+};
+
+/* What the rounds so far know of a step. */
+struct taken {
+    struct sampler_result samples;
+    json_t *record; /* of all samples; written in the last round, or where that is not reached */
+    bool written;
 };
 
 struct bench {
     struct session session;
     struct plan plan;
+    struct taken *taken; /* one a step */
     struct record_writer writer;
     bool writing, terminal;
+    int rounds, round;
     double began_ns;
     int ok, skipped, failed;
 };
+
+static int parse_rounds(struct bench_options *o, const char *value)
+{
+    char *end;
+    const long rounds = strtol(value, &end, 10);
+    if (*end || end == value || rounds < 1 || rounds > MOST_ROUNDS)
+        ridge_fail(&o->session.error, RIDGE_INVALID, "--rounds=%s: not an integer of 1 .. %d", value, MOST_ROUNDS);
+    o->rounds = (int)rounds;
+    return 0;
+}
 
 static int parse(int key, char *value, struct argp_state *state)
 {
@@ -48,6 +70,8 @@ static int parse(int key, char *value, struct argp_state *state)
     case 'n':
         o->list = true;
         return 0;
+    case 'R':
+        return parse_rounds(o, value);
     default:
         return inputs_none(key, value, state);
     }
@@ -63,10 +87,11 @@ static void progress(const struct bench *b, int step, const char *doing)
         return;
     shape_name(s->entry->problem, s->dim, name, sizeof name);
     double spent = (time_now_ns() - b->began_ns) / 1e9;
-    fprintf(stderr, "%s[%d/%d] %s_%s %s: %s", b->terminal ? "\r\033[K" : "", step + 1, b->plan.count, s->entry->family,
+    const int done = b->round * b->plan.count + step, all = b->rounds * b->plan.count;
+    fprintf(stderr, "%s[%d/%d] %s_%s %s: %s", b->terminal ? "\r\033[K" : "", done + 1, all, s->entry->family,
             s->entry->label, name, doing);
-    if (step > 2)
-        fprintf(stderr, ", about %.0f s left", spent / step * (b->plan.count - step));
+    if (done > 2)
+        fprintf(stderr, ", about %.0f s left", spent / done * (all - done));
     fputs(b->terminal ? "" : "\n", stderr);
     fflush(stderr);
 }
@@ -106,16 +131,29 @@ static void warn_of_load(const struct bench *b)
                b->session.info.device.sms);
 }
 
-/* Takes the record. */
-static int emit(struct bench *b, json_t *record, struct ridge_error *err)
+static int emit(struct bench *b, struct taken *taken, struct ridge_error *err)
 {
+    const json_t *record = taken->record;
     int status = b->writing ? record_writer_append(&b->writer, record, err) : RIDGE_OK;
     b->ok += record_is(record, "status", "ok");
     b->skipped += record_is(record, "status", "skip");
     b->failed += record_is(record, "status", "fail");
     print_line(b, record);
-    json_decref(record);
+    taken->written = true;
     return status;
+}
+
+/* Takes the record of this round, which covers the earlier ones. What was skipped or failed once is done. */
+static int take(struct bench *b, struct taken *taken, json_t *record, struct ridge_error *err)
+{
+    if (session_interrupted() && json_is_null(record_get(record, "time"))) {
+        json_decref(record); /* checked but not timed: not a measurement */
+        return RIDGE_OK;
+    }
+    json_decref(taken->record);
+    taken->record = record;
+    const bool last = b->round + 1 == b->rounds || !record_is(record, "status", "ok");
+    return last ? emit(b, taken, err) : RIDGE_OK;
 }
 
 /* Runs the steps [first, last) of one family and shape on one problem. */
@@ -128,6 +166,9 @@ static int run_problem(struct bench *b, int first, int last, struct ridge_error 
     bool open = false;
     int status = RIDGE_OK;
     for (int i = first; i < last && status == RIDGE_OK && !session_interrupted(); i++) {
+        struct taken *taken = &b->taken[i];
+        if (taken->written)
+            continue;
         json_t *record = runner_skip(&s->runner, step[i - first].entry, step->dim);
         if (!record && !open && !reason.text[0]) {
             progress(b, i, session_reference(s, step) ? "GPU reference" : "reference in double precision on the host");
@@ -147,11 +188,9 @@ static int run_problem(struct bench *b, int first, int last, struct ridge_error 
             record = runner_skipped(&s->runner, step[i - first].entry, step->dim, reason.text);
         progress(b, i, "checking and timing");
         if (!record)
-            status = runner_run(&s->runner, &problem, step[i - first].entry, &record, err);
-        if (status == RIDGE_OK && session_interrupted() && json_is_null(record_get(record, "time")))
-            json_decref(record); /* checked but not timed: not a measurement */
-        else if (status == RIDGE_OK)
-            status = emit(b, record, err);
+            status = runner_run(&s->runner, &problem, step[i - first].entry, &taken->samples, &record, err);
+        if (status == RIDGE_OK)
+            status = take(b, taken, record, err);
     }
     if (open)
         problem_close(&problem);
@@ -163,10 +202,9 @@ static bool same_problem(const struct step *a, const struct step *b)
     return a->entry->problem == b->entry->problem && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-static int run_plan(struct bench *b, struct ridge_error *err)
+static int run_round(struct bench *b, struct ridge_error *err)
 {
     int status = RIDGE_OK;
-    b->began_ns = time_now_ns();
     for (int first = 0, last; first < b->plan.count && status == RIDGE_OK && !session_interrupted(); first = last) {
         for (last = first + 1; last < b->plan.count && same_problem(&b->plan.step[first], &b->plan.step[last]); last++)
             ;
@@ -174,9 +212,44 @@ static int run_plan(struct bench *b, struct ridge_error *err)
         if (status == RIDGE_OK)
             status = run_problem(b, first, last, err);
     }
+    return status;
+}
+
+/* Counters, which do not drift, are gathered in the last round. Records that the last round did not come to are of the
+ * rounds before. */
+static int run_plan(struct bench *b, struct ridge_error *err)
+{
+    struct runner *runner = &b->session.runner;
+    const struct metric_group *group = runner->group;
+    int status = RIDGE_OK;
+    b->began_ns = time_now_ns();
+    for (b->round = 0; b->round < b->rounds && status == RIDGE_OK && !session_interrupted(); b->round++) {
+        const bool last = b->round + 1 == b->rounds;
+        if (b->rounds > 1 && !b->terminal)
+            printf("round %d of %d\n", b->round + 1, b->rounds);
+        runner->group = last ? group : NULL;
+        runner->counters_reason =
+            group && !last ? "ended before the last round, which counts" : b->session.counters_reason;
+        status = run_round(b, err);
+    }
+    runner->group = group;
+    for (int i = 0; i < b->plan.count; i++)
+        if (b->taken[i].record && !b->taken[i].written) {
+            int written = emit(b, &b->taken[i], status ? NULL : err);
+            status = status ? status : written;
+        }
     if (b->terminal)
         fprintf(stderr, "\r\033[K");
     return status;
+}
+
+static void free_taken(struct bench *b)
+{
+    for (int i = 0; b->taken && i < b->plan.count; i++) {
+        sampler_free(&b->taken[i].samples);
+        json_decref(b->taken[i].record);
+    }
+    free(b->taken);
 }
 
 static void print_plan(const struct plan *plan)
@@ -205,6 +278,8 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
     static const struct argp_option options[] = {
         {"json", 'j', "FILE", 0, "append one record a line; - is standard output", 4},
         {"group", 'g', "GROUP", 0, "counters to gather: roofline (default), another metric group, or none", 4},
+        {"rounds", 'R', "N", 0, "run everything N times in turn, sampling in each, so that all meet the same drift (1)",
+         3},
         {"list", 'n', NULL, 0, "say what would run, and stop", 4},
         {0},
     };
@@ -215,7 +290,7 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
     const struct argp argp = {
         options,  parse, NULL, "Checks and times variants; one record per variant, shape and mode.",
         children, NULL,  NULL};
-    struct bench_options o = {0};
+    struct bench_options o = {.rounds = 1};
     struct bench b = {.terminal = isatty(STDERR_FILENO)};
     session_defaults(&o.session);
     int status = session_parse(&argp, argc, argv, &o.session, &o, err);
@@ -224,6 +299,10 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
     status = session_open(&b.session, &o.session, argc, argv, err);
     if (status == RIDGE_OK)
         status = session_plan(&b.session, b.session.info.device.kind, &b.plan, err);
+    b.rounds = o.rounds;
+    b.taken = calloc((size_t)b.plan.count + 1, sizeof *b.taken);
+    if (status == RIDGE_OK && !b.taken)
+        status = ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for the plan");
     if (status == RIDGE_OK && o.list) {
         print_plan(&b.plan);
         goto out;
@@ -248,6 +327,7 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
 out:
     if (b.writing)
         record_writer_close(&b.writer);
+    free_taken(&b);
     free(b.plan.step);
     session_close(&b.session);
     return status;

@@ -58,7 +58,7 @@ static int check_entry(struct checking *c, struct problem *problem, const struct
     char name[256];
     session_running(entry, problem->dim);
     json_t *record = runner_skip(&c->session.runner, entry, problem->dim);
-    int status = record ? RIDGE_OK : runner_run(&c->session.runner, problem, entry, &record, err);
+    int status = record ? RIDGE_OK : runner_run(&c->session.runner, problem, entry, NULL, &record, err);
     if (status)
         return status;
     shape_name(problem->family, problem->dim, name, sizeof name);

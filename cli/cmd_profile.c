@@ -74,7 +74,7 @@ static int profile_step(struct session *s, const struct step *step, struct recor
     if (status == RIDGE_OK)
         status = problem_reference(&problem, s->ops == &device_cuda ? step->entry->reference : NULL, err);
     if (status == RIDGE_OK)
-        status = runner_run(&s->runner, &problem, step->entry, &record, err);
+        status = runner_run(&s->runner, &problem, step->entry, NULL, &record, err);
     if (status == RIDGE_OK && writer->path)
         status = record_writer_append(writer, record, err);
     if (status == RIDGE_OK && session_interrupted())

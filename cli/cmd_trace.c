@@ -56,7 +56,7 @@ static int run(const struct session *s, struct problem *problem, const struct ri
                struct ridge_error *err)
 {
     *record = runner_skip(&s->runner, entry, problem->dim);
-    int status = *record ? RIDGE_OK : runner_run(&s->runner, problem, entry, record, err);
+    int status = *record ? RIDGE_OK : runner_run(&s->runner, problem, entry, NULL, record, err);
     if (status == RIDGE_OK && !record_is(*record, "status", "ok"))
         status = ridge_fail(err, record_is(*record, "status", "skip") ? RIDGE_ENVIRONMENT : RIDGE_REGRESSION, "%s",
                             record_string(*record, "reason"));

@@ -81,7 +81,7 @@ static int run_one(struct tune *t, struct problem *problem, const struct ridge_e
                    json_t **record, struct ridge_error *err)
 {
     t->session.info.device.plan = plan;
-    int status = runner_run(&t->session.runner, problem, entry, record, err);
+    int status = runner_run(&t->session.runner, problem, entry, NULL, record, err);
     t->session.info.device.plan = NULL;
     if (status == RIDGE_OK && record_is(*record, "status", "fail")) {
         t->failed++;

@@ -59,6 +59,9 @@ done < <("$RIDGE" list --device host | awk '/^[a-z].*: / { sub(":.*", ""); famil
   grep -q '"ci95_ns":null.*"stop":"max"' "$folder/one.jsonl" || { echo 'FAIL: an interval of one sample'; failed=1; }
   expect 0 'h01_naive' report "$folder/one.jsonl"
   expect 2 '--timeout=-1' bench $gemm --timeout -1
+  for rounds in 0 -1 x 2x '' 1001 99999999999999999999; do
+    expect 2 "--rounds=$rounds: not an integer of 1 .. 1000" bench $gemm --rounds "$rounds"
+  done
   expect 2 '--seed=x' bench $gemm --seed x
   expect 2 '--seed= -1' bench $gemm --seed ' -1'
   expect 2 'cache' bench $gemm --cache lukewarm
@@ -133,6 +136,7 @@ hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hosti
 {
   expect 1 '7 measured, 0 skipped, 7 failed' bench $hostile --variant 'h[01]*' --shape n=100 --max-samples 2 \
     --json "$folder/hostile.jsonl"
+  expect 1 '7 measured, 0 skipped, 7 failed' bench $hostile --variant 'h[01]*' --shape n=100 --max-samples 2 --rounds 2
   for number in 02 04 06 08 10 12 14; do
     grep -q "\"label\":\"h${number}_right\".*\"status\":\"ok\"" "$folder/hostile.jsonl" ||
       { echo "FAIL: hostile h${number}_right was blamed for the variant before it"; failed=1; }
@@ -248,6 +252,14 @@ fi
 # shellcheck disable=SC2086
 expect 0 '1 measured, 0 skipped, 0 failed' bench $gemm --shape m=32,n=32,k=32 --min-samples 3 --json "$folder/run.jsonl"
 expect 0 'h01_naive' report "$folder/run.jsonl"
+
+# Rounds: each family and shape in turn, and one record of all samples at the end.
+expect 0 '2 measured, 0 skipped, 0 failed' bench --device host -f gemm_f32 -f gemm_bf16 -v '*_h01*' \
+  --shape m=32,n=32,k=32 --rounds 3 --min-samples 2 --max-samples 2 --json "$folder/rounds.jsonl"
+[ "$(grep -c '"rounds":3' "$folder/rounds.jsonl")" -eq 2 ] && [ "$(wc -l <"$folder/rounds.jsonl")" -eq 2 ] ||
+  { echo 'FAIL: three rounds of two steps are not two records'; cat "$folder/rounds.jsonl"; failed=1; }
+grep -qE '"samples_ns":\[([0-9.]+,){5}[0-9.]+\]' "$folder/rounds.jsonl" ||
+  { echo 'FAIL: three rounds of two samples are not six'; failed=1; }
 expect 0 ' 1 measured|^1 measured' bench --device host --family attention_f32 --variant h01_naive --shape 1x1x512x8x64 \
   --max-samples 2 --json "$folder/run.jsonl"
 expect 0 'exponentials, it is left out of the bound: no family measures it on the CPU' report "$folder/run.jsonl"
@@ -272,6 +284,23 @@ if [ $code -ne 4 ] || ! grep -q "interrupted: the records so far are complete, i
   failed=1
 fi
 expect 0 'gemm' report "$folder/stopped.jsonl"
+
+# In an early round too: the records are of the rounds so far.
+"$RIDGE" bench $gemm --shape m=32,n=32,k=32 --rounds 1000 --min-samples 2 --max-samples 2 --json "$folder/early.jsonl" \
+  >"$folder/out" 2>&1 &
+process=$!
+for _ in $(seq 100); do
+  grep -q 'round 3 of' "$folder/out" && break
+  sleep 0.1
+done
+kill -INT $process
+wait $process
+code=$?
+if [ $code -ne 4 ] || [ "$(wc -l <"$folder/early.jsonl")" -ne 1 ] || ! grep -q '"status":"ok"' "$folder/early.jsonl"; then
+  echo "FAIL: after Ctrl-C between rounds the exit code was $code"
+  cat "$folder/out" "$folder/early.jsonl"
+  failed=1
+fi
 
 # A second one does not wait.
 "$RIDGE" bench --device host --family gemm_f32 --variant h01_naive --shape m=4096,n=4096,k=4096 >"$folder/out" 2>&1 &

@@ -158,6 +158,7 @@ static void records_are_checked_against_the_schema_file(void **state)
     expect("time.median_ns", "-5.5", "key \"time.median_ns\" is -5.5, expected more than 0");
     expect("time.samples_ns", "[1,-2]", "key \"time.samples_ns[1]\" is -2, expected at least 0");
     expect("time.discarded", "-1", "key \"time.discarded\" is -1");
+    expect("time.rounds", "0", "key \"time.rounds\" is 0, expected at least 1");
     expect("device.sms", "-1", "key \"device.sms\" is -1, expected at least 0");
     expect("check.status", "\"fail\"", "key \"status\" is \"ok\", but \"check.status\" is \"fail\"");
     expect("time.samples_ns", "[1,2,null]", "key \"time.samples_ns[2]\" is null");

@@ -233,6 +233,34 @@ static void an_interruption_keeps_what_was_drawn(void **state)
     }
 }
 
+static void rounds_add_up(void **state)
+{
+    (void)state;
+    struct ridge_error err;
+    struct clock clock = {.random = 7, .wall_ns = 1e5, .time_ns = quiet};
+    struct sampler_limits few = limits;
+    few.min_samples = few.max_samples = 4;
+    struct sampler_result all = {0}, round;
+    double drawn[12];
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(sampler_run(&few, draw, &clock, NULL, &round, &err), RIDGE_OK);
+        assert_int_equal(round.rounds, 1);
+        for (size_t j = 0; j < 4; j++)
+            drawn[4 * i + j] = round.sample[j].event_ns;
+        round.stop = (enum sampler_stop)i;
+        assert_int_equal(sampler_append(&all, &round, &err), RIDGE_OK);
+        assert_null(round.sample);
+        assert_int_equal(round.count, 0);
+        assert_int_equal(all.stop, i);
+    }
+    assert_int_equal(all.count, 12);
+    assert_int_equal(all.discarded, 3 * limits.warmup);
+    assert_int_equal(all.rounds, 3);
+    for (size_t i = 0; i < 12; i++)
+        assert_true(all.sample[i].event_ns == drawn[i]);
+    sampler_free(&all);
+}
+
 static void a_failed_draw_ends_it(void **state)
 {
     (void)state;
@@ -282,6 +310,7 @@ int main(void)
         cmocka_unit_test(a_slow_launch_gives_the_least_samples),
         cmocka_unit_test(a_clock_that_is_not_read_never_convinces),
         cmocka_unit_test(an_interruption_keeps_what_was_drawn),
+        cmocka_unit_test(rounds_add_up),
         cmocka_unit_test(a_failed_draw_ends_it),
         cmocka_unit_test(limits_that_contradict_each_other),
         cmocka_unit_test(stops_have_names),
