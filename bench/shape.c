@@ -34,6 +34,28 @@ static int check_axis(const struct ridge_axis *axis, int64_t value, struct ridge
     return RIDGE_OK;
 }
 
+/* RIDGE_MAX_AXES where there is none. */
+static int find_axis(const struct ridge_family *family, const char *name, size_t bytes)
+{
+    for (int i = 0; i < family->axes; i++)
+        if (strlen(family->axis[i].name) == bytes && memcmp(family->axis[i].name, name, bytes) == 0)
+            return i;
+    return RIDGE_MAX_AXES;
+}
+
+bool shape_has_axes(const struct ridge_family *family, const char *text)
+{
+    for (const char *part = text;; part++) {
+        const size_t bytes = strcspn(part, ",");
+        const char *equals = memchr(part, '=', bytes);
+        if (!equals || find_axis(family, part, (size_t)(equals - part)) == RIDGE_MAX_AXES)
+            return false;
+        part += bytes;
+        if (!*part)
+            return true;
+    }
+}
+
 /* One "axis=value" of `bytes` characters. */
 static int parse_part(const struct ridge_family *family, const char *part, size_t bytes, int64_t *dim, unsigned *seen,
                       struct ridge_error *err)
@@ -48,10 +70,8 @@ static int parse_part(const struct ridge_family *family, const char *part, size_
     size_t value_bytes = bytes - name_bytes - 1;
     snprintf(value, sizeof value, "%.*s", (int)(value_bytes < sizeof value ? value_bytes : sizeof value), equals + 1);
 
-    int i = 0;
-    while (i < family->axes && (strlen(family->axis[i].name) != name_bytes || strcmp(family->axis[i].name, name)))
-        i++;
-    if (i == family->axes) {
+    const int i = find_axis(family, part, name_bytes);
+    if (i == RIDGE_MAX_AXES) {
         axis_names(family, names, sizeof names);
         return ridge_fail(err, RIDGE_INVALID, "shape: no axis \"%s\"; the axes are %s", name, names);
     }

@@ -3,6 +3,8 @@
 #ifndef RIDGE_SHAPE_H
 #define RIDGE_SHAPE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "kernels/kernel.h"
 
@@ -12,6 +14,9 @@ void shape_name(const struct ridge_family *family, const int64_t *dim, char *buf
 /* Parses "axis=value,..."; axes that are not named keep the values already in dim. RIDGE_INVALID for an unknown
  * or repeated axis, a value that is no integer or does not fit int64_t, or one that breaks the axis' rule. */
 int shape_parse(const struct ridge_family *family, const char *text, int64_t *dim, struct ridge_error *err);
+
+/* Whether the family has an axis of each name in "axis=value,...". */
+bool shape_has_axes(const struct ridge_family *family, const char *text);
 
 /* Limits and multiples of every axis, then family->shape_error. */
 int shape_validate(const struct ridge_family *family, const int64_t *dim, struct ridge_error *err);

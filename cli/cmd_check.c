@@ -179,7 +179,7 @@ static int check_case(struct checking *c, int first, int hard, struct ridge_erro
     for (int i = 0; i < o->shapes && status == RIDGE_OK && !session_interrupted(); i++) {
         struct step step = {.entry = c->session.registry.entry[first]};
         struct ridge_error reason = {""};
-        if (!strchr(o->shape[i], '='))
+        if (!strchr(o->shape[i], '=') || session_for_others(&c->session, family, o->shape[i]))
             continue;
         c->shape_found = true;
         if (family->check_dims > 0)

@@ -171,7 +171,9 @@ static const struct argp_option selection_options[] = {
     {"variant", 'v', "GLOB", 0, "variants by label or full name; repeatable", 1},
     {"filter", 'v', NULL, OPTION_ALIAS, NULL, 1},
     {"shape", 's', "SHAPE", 0,
-     "'m=4096,n=512,k=64' (axes left out: those of the first shape) or a glob on shape names; repeatable", 1},
+     "'m=4096,n=512,k=64' (axes left out: those of the first shape), for families that have these axes, or a glob on "
+     "shape names; repeatable",
+     1},
     {"preset", 'p', "LEVEL", 0, "quick, standard (default) or full", 1},
     {"device", 'd', "KIND", 0, "auto (default), cuda, host", 1},
     {"load", 'L', "LIB", 0, "add the variants of a shared object; repeatable", 1},

@@ -223,6 +223,17 @@ bool session_selects(const struct session_options *o, const struct ridge_family 
     return false;
 }
 
+bool session_for_others(const struct session *s, const struct ridge_family *family, const char *shape)
+{
+    bool others = false;
+    for (int i = 0; i < s->registry.count; i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        others |= entry->variant->kind == s->info.device.kind && shape_has_axes(entry->problem, shape) &&
+                  registry_match(entry, s->options.family, s->options.variant);
+    }
+    return others && !shape_has_axes(family, shape);
+}
+
 static int add_step(struct plan *plan, const struct ridge_entry *entry, const int64_t *dim, struct ridge_error *err)
 {
     struct step *grown = realloc(plan->step, ((size_t)plan->count + 1) * sizeof *grown);
@@ -262,7 +273,7 @@ static int add_family(const struct session *s, enum ridge_kind kind, const struc
     }
     for (int i = 0; i < s->options.shapes && status == RIDGE_OK; i++) {
         int64_t dim[RIDGE_MAX_AXES] = {0};
-        if (!strchr(s->options.shape[i], '='))
+        if (!strchr(s->options.shape[i], '=') || session_for_others(s, family, s->options.shape[i]))
             continue;
         struct ridge_error reason = {""};
         if (base)

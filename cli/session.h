@@ -84,6 +84,9 @@ struct plan {
 bool session_selects(const struct session_options *o, const struct ridge_family *family,
                      const struct ridge_shape *shape);
 
+/* Whether a shape "axis=value,..." is meant for other selected families: they have its axes and this one has not. */
+bool session_for_others(const struct session *session, const struct ridge_family *family, const char *shape);
+
 /* Operations and bytes, as a measure of how long a step takes. */
 double step_cost(const struct step *step);
 

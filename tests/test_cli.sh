@@ -153,6 +153,10 @@ hostile="--device host --load $RIDGE_PLUGIN_DIR/plugin_hostile.so --family hosti
 # Globs add up.
 expect 0 '^gemm_f32_h01_naive' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*'
 expect 0 '^rope_h02' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*'
+expect 0 '^rope_h02.* 8x2x4x8$' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*' -s m=1,n=2,k=3 -s tokens=8,heads=2,dim=4,positions=8
+expect 0 '^gemm_f32_h01.* 1x2x3$' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*' -s m=1,n=2,k=3 -s tokens=8,heads=2,dim=4,positions=8
+expect 2 'gemm_f32: .*no axis .p.; the axes are m n k' bench --device host --list -v 'gemm_f32_h01*' -v 'rope_h02*' -s p=3
+expect 0 '2 checks passed' check --device host -v 'gemm_f32_h01*' -v 'rope_h02*' -s m=1,n=2,k=3 -s tokens=8,heads=2,dim=4,positions=8 --case random
 expect 2 'given too often' bench --device host -v "$(printf 'x%.0s' $(seq 300))" -v "$(printf 'x%.0s' $(seq 300))"
 
 # Checks of some shapes and some inputs.

@@ -50,6 +50,18 @@ static void values_are_named_and_the_rest_kept(void **state)
     assert_string_equal(small, "92233");
 }
 
+static void names_say_for_which_families_a_shape_is(void **state)
+{
+    (void)state;
+    static const char *const its_own[] = {"m=1", "k=-5,m=x", "m=1,m=2"}, *const others[] = {"q=1", "m=1,q=1", "mm=1",
+                                                                                            "m",   "=1",      "",
+                                                                                            "m=1,"};
+    for (size_t i = 0; i < sizeof its_own / sizeof *its_own; i++)
+        assert_true(shape_has_axes(&family, its_own[i]));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(shape_has_axes(&family, others[i]));
+}
+
 static void bad_values_name_axis_value_and_rule(void **state)
 {
     (void)state;
@@ -125,6 +137,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_named_and_the_rest_kept),
+        cmocka_unit_test(names_say_for_which_families_a_shape_is),
         cmocka_unit_test(bad_values_name_axis_value_and_rule),
         cmocka_unit_test(family_rules_are_asked_last),
         cmocka_unit_test(bytes_of_absurd_shapes_do_not_overflow),
