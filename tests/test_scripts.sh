@@ -28,6 +28,30 @@ for script in baseline_report ci_gpu.sh regress; do
 done
 COMPUTE_SANITIZER=true expect 4 '^sanitize_gpu: /nowhere/ridge is not there' env RIDGE=/nowhere/ridge scripts/sanitize_gpu
 
+# A compiler that reports REPORT of a kernel for ARCH and makes an object.
+cat >compiler <<'EOF'
+#!/bin/sh
+printf "ptxas info    : Compiling entry function 'f' for '%s'\n    %s\n" "$ARCH" "$REPORT" >&2
+: >kernel.o
+EOF
+chmod +x compiler
+report() {
+  rm -f kernel.o
+  ARCH=$1 REPORT=$2 scripts/ptxas_scan ./compiler -o kernel.o
+}
+taken() { report "$@" && [ -e kernel.o ] && [ -s kernel.o.ptxas ] && echo taken; }
+refused() { ! report "$@" && [ ! -e kernel.o ]; }
+clean='0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads'
+expect 0 '^taken$' taken sm_90a "$clean"
+expect 0 '^taken$' taken sm_90 "128${clean#0}"
+expect 0 '^ +128 bytes stack frame' refused sm_90a "128${clean#0}"
+expect 0 'kernel.o: refused' refused sm_90a '16 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads'
+for arch in sm_90 sm_90a; do
+  expect 0 'kernel.o: refused' refused $arch '0 bytes stack frame, 4 bytes spill stores, 0 bytes spill loads'
+  expect 0 'kernel.o: refused' refused $arch "(C7508) Potential Performance Loss: 'setmaxnreg' ignored"
+  expect 0 'kernel.o: refused' refused $arch '(C7517) wgmma.mma_async instructions are serialized'
+done
+
 # A device without a baseline.
 printf '#!/bin/sh\necho some-gpu\n' >ridge
 chmod +x ridge
