@@ -209,10 +209,10 @@ static inline int few_rows_places(const struct few_rows_plan *plan, const struct
     return (places > 0 ? places : 1) * (two ? 2 : 1);
 }
 
-/* Microseconds, in turns. Of a cold B 0.9 us and then 3.8 TB/s arrive from 1.2 us on, unless consumers are slower, or
- * the ring, which waits 1.6 us for what it asks for. With k whole a tile ends in 2 us, a further one of the same CTA in
- * 0.4; parts of k meet later the more CTAs there are, and the more of them are one cluster. 128 rows of A cost both
- * more. */
+/* Microseconds, in turns. B arrives from 1.7 us on at 3.8 TB/s, unless consumers are slower, or the ring, which waits
+ * 1.6 us for what it asks for. With k whole a tile ends in 2 us, which a further wave costs too, a further tile of the
+ * same CTA 0.4; parts of k meet later the more CTAs there are, and the more of them are one cluster. 128 rows of A cost
+ * all of these more. */
 static inline double few_rows_estimate_turns(const struct few_rows_plan *plan, const int64_t *dim,
                                              const struct ridge_device *device)
 {
@@ -220,12 +220,12 @@ static inline double few_rows_estimate_turns(const struct few_rows_plan *plan, c
     const int waves = few_rows_up((int64_t)plan->clusters * plan->tiles_a, few_rows_places(plan, device));
     const int tiles = few_rows_up(plan->tiles_b, plan->clusters);
     const double blocks = (double)waves * tiles * few_rows_up(plan->blocks, plan->splits);
-    const double hbm = 0.9 + (double)dim[1] * plan->blocks * 128 / 3.8e6;
-    const double consume = blocks * (wide ? 0.26 : 0.2), ring = blocks / plan->stages * 1.6;
+    const double hbm = 0.5 + (double)dim[1] * plan->blocks * 128 / 3.8e6;
+    const double consume = blocks * (wide ? 0.27 : 0.185), ring = blocks / plan->stages * 1.6;
     const double slow = consume > ring ? consume : ring, ctas = plan->clusters * plan->splits * plan->tiles_a;
-    const double meet = 1 + 0.02 * ctas + 0.12 * plan->splits + 1.1 * wide, whole = 1.95 + 0.65 * wide;
-    return 1.2 + (hbm > slow ? hbm : slow) + (plan->splits > 1 ? meet : whole) + (tiles - 1) * (wide ? 1 : 0.35) +
-           2.9 * (waves - 1);
+    const double meet = 1 + 0.02 * ctas + 0.12 * plan->splits + 0.9 * wide, whole = 1.95 + 1.05 * wide;
+    return 1.2 + (hbm > slow ? hbm : slow) + (plan->splits > 1 ? meet : whole) + (tiles - 1) * (wide ? 0.9 : 0.35) +
+           whole * (waves - 1);
 }
 
 /* Microseconds. B comes from HBM at about 3.7 TB/s beside the write-backs of a cold L2, an SM takes 85 GB/s of both

@@ -17,22 +17,19 @@ static constexpr gemm_candidate candidates[] = {
 
 static const struct few_rows_product turns = {128, true, false, true};
 
-static const double never = 1e9;
-
-/* Microseconds, as are those below. Up to the rows that 15 takes 13 has k in parts, and 15 a k that 13 would not part.
- */
+/* Microseconds, as are those below. */
 static double estimate_turns(const int64_t *dim, const struct ridge_device *device, const char *text)
 {
     struct few_rows_plan plan;
     few_rows_read(text, &turns, dim, device, &plan);
-    return plan.splits == 1 && dim[0] <= ONE_WAVE_MAX_M ? never : few_rows_estimate(&plan, &turns, dim, device);
+    return few_rows_estimate(&plan, &turns, dim, device);
 }
 
 static double estimate_one_wave(const int64_t *dim, const struct ridge_device *device, const char *text)
 {
     struct one_wave_plan plan;
     one_wave_read(text, dim, device, &plan);
-    return few_rows_fastest(&turns, dim, device).splits > 1 ? never : one_wave_estimate(&plan, dim, device);
+    return one_wave_estimate(&plan, dim, device);
 }
 
 /* gemm_estimate() is for many rows, which keep the tensor cores busy: 1755 clocks. B and D take their time too. */

@@ -103,24 +103,28 @@ static inline int one_wave_refused(const struct ridge_call *call)
     return rule != NULL;
 }
 
-/* Microseconds. B, and D but for the last pieces, cost HBM 3.3 TB/s up to 25 MB, while a cold L2 is written back,
- * and 4.2 from there on; a ring comes into an SM every 1.7 us, both operands at 90 GB/s. The tensor cores take 4 clocks
- * a column and block of k for both warpgroups, one of which waits for its products and promotes for as long. The first
- * stage is there after 3 us with the launch, an SM stores 65 GB/s, a further piece costs 0.2, a further wave 1. */
+/* Microseconds. B, and D but for the last pieces, cost HBM 3.8 TB/s, once the rows of A have come that are asked for at
+ * the start, a stage's or all that are kept, at 165 GB/s into an SM. A ring comes every 1.7 us, both operands at 109
+ * GB/s, of which each CTA that reads the same rows takes 0.13. The tensor cores take 4.7 clocks a column and block of k
+ * for both warpgroups, one of which waits for its products and promotes them for 290 and 2 a column; a piece ends with
+ * its last block and a store at 65 GB/s, in the open if it is the last one. Launch and first stage are 3.2, a further
+ * wave 2, a further piece 0.1. */
 static inline double one_wave_estimate(const struct one_wave_plan *plan, const int64_t *dim,
                                        const struct ridge_device *device)
 {
-    const int waves = few_rows_up(plan->ctas, few_rows_sms(device)), own = plan->columns * plan->rows / 128;
+    const int sms = few_rows_sms(device), waves = few_rows_up(plan->ctas, sms), own = plan->columns * plan->rows / 128;
     const double blocks = plan->blocks, steps = blocks * plan->pieces, later = 1 - 1.0 / (plan->pieces * waves);
-    const double chain = 3.5 * own + 130, step = (4 * own > chain ? 4 * own : chain) / 1.8e3;
-    const double bytes = (double)dim[1] * (blocks * 128 + 2 * later * (double)dim[0]),
-                 first = bytes < 25e6 ? bytes : 25e6;
-    const double hbm = first / 3.3e6 + (bytes - first) / 4.2e6, ring = waves * steps * 1.7 / plan->stages;
-    const double fill = waves * 128 * (steps * plan->columns + blocks * plan->rows) / 90e3;
+    const double chain = 2.0 * own + 290, step = (4.7 * own > chain ? 4.7 * own : chain) / 1.8e3;
+    const double end = step + plan->rows * plan->columns * 2 / 65e3;
+    const double hbm =
+        (double)dim[1] * (blocks * 128 + 2 * later * (double)dim[0]) / 3.8e6 + plan->places * plan->rows * 128 / 165e3;
+    const double ring = waves * steps * 1.7 / plan->stages, beside = plan->ctas < sms ? plan->ctas : sms;
+    const double fill = waves * 128 * (steps * plan->columns + blocks * plan->rows) / (109e3 - 130 * beside);
+    const double consume = waves * (steps * step + (plan->pieces - 1) * end);
     double time = hbm > ring ? hbm : ring;
     time = time > fill ? time : fill;
-    time = time > waves * steps * step ? time : waves * steps * step;
-    return 1.8 + waves + 0.2 * plan->pieces + time + waves * (step + plan->rows * plan->columns * 2 / 65e3);
+    time = time > consume ? time : consume;
+    return 1.1 + 2 * waves + 0.1 * plan->pieces + time + end;
 }
 
 enum { ONE_WAVE_CANDIDATES = (int)ONE_WAVE_SHAPES * (int)ONE_WAVE_PIECES };
@@ -135,12 +139,13 @@ static inline bool one_wave_candidate(int i, const int64_t *dim, const struct ri
     return one_wave_complete(plan, dim, device) == NULL;
 }
 
+/* Of those whose tile is not half without rows: copies of rows beyond A have cost up to 1.7 times the whole time. */
 static inline struct one_wave_plan one_wave_fastest(const int64_t *dim, const struct ridge_device *device)
 {
     struct one_wave_plan best = {0}, plan;
     double best_us = 0;
     for (int i = 0; i < (int)ONE_WAVE_CANDIDATES; i++) {
-        if (!one_wave_candidate(i, dim, device, &plan))
+        if (!one_wave_candidate(i, dim, device, &plan) || (plan.rows > 64 && dim[0] <= 64))
             continue;
         const double us = one_wave_estimate(&plan, dim, device);
         if (best.stages == 0 || us < best_us) {
