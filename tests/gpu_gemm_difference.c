@@ -18,8 +18,10 @@
 enum { SIDE = BLOCK_SCALE_SIDE, MOST_VARIANTS = 32 };
 static const double bf16_limit = 1e-5, fp8_limit = 1e-3;
 
-static const int64_t shapes[][RIDGE_MAX_AXES] = {
-    {128, 2112, 7168}, {64, 7168, 2048}, {4096, 576, 7168}, {4096, 4096, 2048}};
+/* Those of at most 128 rows: k in parts, and every tile of gemm_fp8_block_15. */
+static const int64_t shapes[][RIDGE_MAX_AXES] = {{128, 2112, 7168}, {64, 7168, 2048},  {128, 7168, 2048},
+                                                 {64, 32768, 512},  {128, 32768, 512}, {128, 24576, 1536},
+                                                 {4096, 576, 7168}, {4096, 4096, 2048}};
 
 struct used {
     const struct ridge_entry *entry;
@@ -54,6 +56,7 @@ static void quantise_operand(const struct problem *plain, struct problem *fp8, i
     uint8_t *code = malloc(fp8->bytes[operand]);
     float *scale = calloc(fp8->bytes[scales], 1);
     must(device_cuda.download(x, plain->buffer[operand], plain->bytes[operand], &err), &err);
+#pragma omp parallel for
     for (int64_t row = 0; row < rows; row += high)
         for (int64_t block = 0; block < blocks; block++) {
             const int64_t at = row * k + block * SIDE, height = rows - row < high ? rows - row : high;
