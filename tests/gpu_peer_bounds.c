@@ -99,6 +99,7 @@ static void set_bounds(struct problem *problem, const struct family *family)
         const size_t bytes = (size_t)problem->count[i] * sizeof(float);
         float *value = malloc(bytes);
         must(device_cuda.download(value, problem->ref[output], bytes, &err), &err);
+#pragma omp parallel for
         for (int64_t j = 0; j < problem->count[i]; j++)
             value[j] = (float)(isfinite(value[j]) ? fmax(bound->abs, bound->rel * fabs(value[j])) : bound->abs);
         must(device_cuda.upload(problem->mag[output++], value, bytes, &err), &err);
