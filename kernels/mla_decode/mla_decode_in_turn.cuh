@@ -32,6 +32,9 @@ struct mla_turn_state {
 /* Readers of a block's parts: mla_shared::empty. */
 constexpr int mla_last_part = 2;
 
+/* Barrier at which a warpgroup's warps find out whether any of them scales sums. */
+constexpr int mla_scale_vote = 7;
+
 static __device__ __forceinline__ void mla_keep_last_q(const mla_shared &shared, uint32_t (&q)[4][4])
 {
     const int lane = threadIdx.x % 32, row = threadIdx.x / 32 % 4 * 16 + lane % 16;
@@ -259,7 +262,7 @@ static __device__ __forceinline__ void mla_turn_right(const mla_shared &shared, 
         mla_store_probabilities(shared.q() + 8 * mla_tile_bytes, p);
         mla_announce(shared, 1, state.rows.max);
         named_arrive(2, 256);
-        if (__any_sync(~0u, factor[0] != 1 || factor[1] != 1)) {
+        if (named_any(mla_scale_vote, 128, factor[0] != 1 || factor[1] != 1)) {
             wgmma_wait<0>();
             wgmma_settle(state.out);
             mla_scale_rows(state.out, factor);

@@ -213,7 +213,7 @@ static __device__ __forceinline__ void mla_quarters_right_both(const mla_quarter
     mla_probabilities(state.rows, score, p);
     wgmma_wait<1>();
     mla_release(shared.given_back(0, 2));
-    if (__any_sync(~0u, factor[0] != 1 || factor[1] != 1)) {
+    if (named_any(mla_scale_vote, 128, factor[0] != 1 || factor[1] != 1)) {
         wgmma_wait<0>();
         mla_quarters_settle(state);
         mla_quarters_scale(state, factor);

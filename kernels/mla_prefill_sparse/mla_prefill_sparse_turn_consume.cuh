@@ -199,7 +199,7 @@ static __device__ __forceinline__ void prefill_right_second(const prefill_turn_s
     float factor[2];
     uint32_t p[4][4];
     prefill_turn_raise(state, high, factor);
-    if (__any_sync(~0u, factor[0] != 1 || factor[1] != 1)) {
+    if (named_any(3, 128, factor[0] != 1 || factor[1] != 1)) {
         wgmma_wait<0>();
         wgmma_settle(state.out);
         mla_scale_rows(state.out, factor);

@@ -45,7 +45,21 @@ static __device__ __forceinline__ void named_sync(int id, int threads)
     asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 
-/* The same without waiting. */
+/* The same, and whether `value` holds in any of the threads. */
+static __device__ __forceinline__ bool named_any(int id, int threads, bool value)
+{
+    uint32_t any;
+    asm volatile("{\n\t.reg .pred mine, all;\n\t"
+                 "setp.ne.u32 mine, %3, 0;\n\t"
+                 "bar.red.or.pred all, %1, %2, mine;\n\t"
+                 "selp.u32 %0, 1, 0, all;\n\t}"
+                 : "=r"(any)
+                 : "r"(id), "r"(threads), "r"((uint32_t)value)
+                 : "memory");
+    return any != 0;
+}
+
+/* named_sync without waiting. */
 static __device__ __forceinline__ void named_arrive(int id, int threads)
 {
     asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");

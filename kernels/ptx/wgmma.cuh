@@ -35,7 +35,8 @@ static __device__ __forceinline__ void wgmma_commit()
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
-/* 9.7.15.7.3: waits until at most `pending` of the latest groups are unfinished. */
+/* 9.7.15.7.3: waits until at most `pending` of the latest groups are unfinished. Like the others for whole warpgroups:
+ * behind a condition on which warps differ it is undefined, so warps vote first (named_any). */
 template <int pending> static __device__ __forceinline__ void wgmma_wait()
 {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
