@@ -142,7 +142,7 @@ int sampler_append(struct sampler_result *all, struct sampler_result *more, stru
     all->sample = grown;
     all->count += more->count;
     all->discarded += more->discarded;
-    all->rounds += more->rounds;
+    all->rounds += more->count ? more->rounds : 0;
     all->stop = more->stop;
     sampler_free(more);
     return RIDGE_OK;

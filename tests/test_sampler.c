@@ -253,6 +253,11 @@ static void rounds_add_up(void **state)
         assert_int_equal(round.count, 0);
         assert_int_equal(all.stop, i);
     }
+    polls_left = 0;
+    assert_int_equal(sampler_run(&few, draw, &clock, interrupted, &round, &err), RIDGE_OK);
+    assert_int_equal(round.count, 0);
+    assert_int_equal(sampler_append(&all, &round, &err), RIDGE_OK); /* a round that drew nothing is none */
+    assert_int_equal(all.stop, SAMPLER_INTERRUPTED);
     assert_int_equal(all.count, 12);
     assert_int_equal(all.discarded, 3 * limits.warmup);
     assert_int_equal(all.rounds, 3);
