@@ -48,6 +48,8 @@ struct record_writer {
 };
 /* "-" is standard output. */
 int record_writer_open(struct record_writer *writer, const char *path, struct ridge_error *err);
+/* What is written of a record, newline included. Malloced; NULL where it cannot be written as JSON. */
+char *record_line(const json_t *record);
 /* RIDGE_INVALID and nothing written where a reader would refuse the record. */
 int record_writer_append(struct record_writer *writer, const json_t *record, struct ridge_error *err);
 void record_writer_close(struct record_writer *writer);

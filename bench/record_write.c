@@ -118,6 +118,19 @@ int record_writer_open(struct record_writer *writer, const char *path, struct ri
     return status;
 }
 
+char *record_line(const json_t *record)
+{
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    size_t bytes = text ? strlen(text) : 0;
+    char *line = text ? realloc(text, bytes + 2) : NULL;
+    if (!line) {
+        free(text);
+        return NULL;
+    }
+    memcpy(line + bytes, "\n", 2);
+    return line;
+}
+
 int record_writer_append(struct record_writer *writer, const json_t *record, struct ridge_error *err)
 {
     struct stat before;
@@ -125,15 +138,13 @@ int record_writer_append(struct record_writer *writer, const json_t *record, str
     if (record_validate(record, &reason)) /* a file with one such record could not be read again */
         return ridge_fail(err, RIDGE_INVALID, "%s: not written, the record is not valid: %s", writer->path,
                           reason.text);
-    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(15));
+    char *text = record_line(record);
     if (!text)
         return ridge_fail(err, RIDGE_INVALID, "%s: the record cannot be written as JSON", writer->path);
     int status = RIDGE_OK;
-    size_t bytes = strlen(text);
     flock(writer->fd, LOCK_EX); /* what a full disk cuts off must be this record and not another run's */
     bool regular = fstat(writer->fd, &before) == 0 && S_ISREG(before.st_mode);
-    text[bytes] = '\n'; /* in place of the terminator: one write is one line */
-    if (write_fully(writer->fd, text, bytes + 1)) {
+    if (write_fully(writer->fd, text, strlen(text))) {
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "%s: cannot write the record: %s", writer->path, strerror(errno));
         if (regular && ftruncate(writer->fd, before.st_size))
             ridge_fail(err, status, "%s: the disk is full, and the last line is partial", writer->path);

@@ -137,6 +137,8 @@ static int measure(const struct runner *runner, struct problem *problem, const s
         status = runner->ops->sync(err);
     if (status == RIDGE_OK && runner->group && !runner->interrupted())
         count_variant(runner, task, problem, record);
+    else if (status == RIDGE_OK && runner->group)
+        record_set_string(record, "counters.reason", "interrupted");
     if (status == RIDGE_OK)
         record_verify(record, runner);
     return status;

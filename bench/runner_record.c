@@ -188,14 +188,15 @@ void record_time(json_t *record, const struct runner *runner, const struct sampl
     const double *used = traced ? kernel : event;
     for (size_t i = 0; i < n; i++)
         json_array_append_new(values, json_real(round(used[i])));
-    struct stats stats = stats_of(used, n, runner->seed);
+    struct stats stats = runner->draft ? stats_draft(used, n) : stats_of(used, n, runner->seed);
     bool host = runner->info->device.kind == RIDGE_HOST;
     record_set_string(record, "time.clock", traced ? "kernel" : host ? "host" : "event");
     record_set_number(record, "time.median_ns", stats.median);
     record_set_number(record, "time.mad_ns", stats.mad);
     record_set_number(record, "time.p05_ns", stats.p05);
     record_set_number(record, "time.p95_ns", stats.p95);
-    record_set(record, "time.ci95_ns", n > 1 ? json_pack("[f,f]", stats.ci95[0], stats.ci95[1]) : NULL);
+    record_set(record, "time.ci95_ns",
+               n > 1 && !runner->draft ? json_pack("[f,f]", stats.ci95[0], stats.ci95[1]) : NULL);
     record_set(record, "time.samples_ns", values);
     record_set(record, "time.discarded", json_integer((json_int_t)samples->discarded));
     record_set(record, "time.rounds", json_integer((json_int_t)samples->rounds));
@@ -245,6 +246,56 @@ void record_counters(json_t *record, const struct metric_group *group, const str
     record_set(record, "counters.passes", json_integer((json_int_t)result->passes));
     record_set_number(record, "counters.spread", result->spread);
     record_set(record, "counters.values", values);
+}
+
+static void keep_larger(json_t *record, const json_t *earlier, const char *path)
+{
+    const double value = record_number(earlier, path);
+    if (value > record_number(record, path))
+        record_set_number(record, path, value);
+}
+
+static void join_throttle(json_t *record, const json_t *earlier)
+{
+    const json_t *before = record_get(earlier, "clock.throttle");
+    json_t *names = json_deep_copy(record_get(record, "clock.throttle"));
+    for (size_t i = 0; names && i < json_array_size(before); i++) {
+        json_t *name = json_array_get(before, i);
+        size_t at = 0;
+        while (at < json_array_size(names) && !json_equal(json_array_get(names, at), name))
+            at++;
+        if (at == json_array_size(names))
+            json_array_append(names, name);
+    }
+    if (names)
+        record_set(record, "clock.throttle", names);
+}
+
+/* A set-up that times what a library proposes can choose otherwise in each round. */
+static void join_notes(json_t *record, const json_t *earlier)
+{
+    const char *before = record_string(earlier, "variant.note"), *now = record_string(record, "variant.note");
+    char both[1024];
+    if (!before || !now || strcmp(before, now) == 0)
+        return;
+    if (strstr(before, now))
+        snprintf(both, sizeof both, "%s", before);
+    else
+        snprintf(both, sizeof both, "%s; in a later round %s", before, now);
+    record_set_string(record, "variant.note", both);
+}
+
+void record_join(json_t *record, const json_t *earlier)
+{
+    record_set_string(record, "run.time_utc", record_string(earlier, "run.time_utc"));
+    keep_larger(record, earlier, "check.max_error");
+    keep_larger(record, earlier, "check.max_abs_error");
+    if (json_is_false(record_get(earlier, "check.repeatable")))
+        record_set(record, "check.repeatable", json_false());
+    join_throttle(record, earlier);
+    join_notes(record, earlier);
+    if (record_get(earlier, "mode.power") && !record_is(earlier, "mode.power.verified", "verified"))
+        record_set(record, "mode.power", json_deep_copy(record_get(earlier, "mode.power")));
 }
 
 static double counter(const json_t *record, const char *metric)

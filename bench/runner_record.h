@@ -13,6 +13,9 @@ void record_check(json_t *record, const struct ridge_family *family, const struc
 void record_time(json_t *record, const struct runner *runner, const struct sampler_result *samples);
 void record_clock(json_t *record, const struct sampler_result *samples, const struct telemetry *telemetry, bool known);
 void record_counters(json_t *record, const struct metric_group *group, const struct counters_result *result);
+/* Takes over from the record of an earlier round what concerns its samples too: when the measurement began, the largest
+ * error, throttle reasons, another algorithm, and a verdict on power that is not "verified". */
+void record_join(json_t *record, const json_t *earlier);
 /* mode.cache and mode.power against counters and throttle reasons. */
 void record_verify(json_t *record, const struct runner *runner);
 

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "bench/record.h"
+#include "bench/runner_record.h"
 #include "bench/shape.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -36,6 +37,7 @@ struct bench {
     struct session session;
     struct plan plan;
     struct taken *taken; /* one a step */
+    char **line;         /* likewise: what a handler writes should a signal end the program before the last round */
     struct record_writer writer;
     bool writing, terminal;
     int rounds, round;
@@ -131,9 +133,23 @@ static void warn_of_load(const struct bench *b)
                b->session.info.device.sms);
 }
 
-static int emit(struct bench *b, struct taken *taken, struct ridge_error *err)
+static void set_line(struct bench *b, int step, char *line)
 {
-    const json_t *record = taken->record;
+    char *before = b->line[step];
+    b->line[step] = line;
+    free(before);
+}
+
+static int emit(struct bench *b, int step, struct ridge_error *err)
+{
+    struct taken *taken = &b->taken[step];
+    json_t *record = taken->record;
+    if (b->session.runner.draft && taken->samples.count && !json_is_null(record_get(record, "time"))) {
+        b->session.runner.draft = false;
+        record_time(record, &b->session.runner, &taken->samples);
+        b->session.runner.draft = true;
+    }
+    set_line(b, step, NULL);
     int status = b->writing ? record_writer_append(&b->writer, record, err) : RIDGE_OK;
     b->ok += record_is(record, "status", "ok");
     b->skipped += record_is(record, "status", "skip");
@@ -144,16 +160,23 @@ static int emit(struct bench *b, struct taken *taken, struct ridge_error *err)
 }
 
 /* Takes the record of this round, which covers the earlier ones. What was skipped or failed once is done. */
-static int take(struct bench *b, struct taken *taken, json_t *record, struct ridge_error *err)
+static int take(struct bench *b, int step, json_t *record, struct ridge_error *err)
 {
-    if (session_interrupted() && json_is_null(record_get(record, "time"))) {
+    struct taken *taken = &b->taken[step];
+    const bool ok = record_is(record, "status", "ok");
+    if (session_interrupted() && ok && json_is_null(record_get(record, "time"))) {
         json_decref(record); /* checked but not timed: not a measurement */
         return RIDGE_OK;
     }
+    if (ok && taken->record)
+        record_join(record, taken->record);
     json_decref(taken->record);
     taken->record = record;
-    const bool last = b->round + 1 == b->rounds || !record_is(record, "status", "ok");
-    return last ? emit(b, taken, err) : RIDGE_OK;
+    if (b->round + 1 == b->rounds || !ok)
+        return emit(b, step, err);
+    if (b->writing)
+        set_line(b, step, record_line(record));
+    return RIDGE_OK;
 }
 
 /* Runs the steps [first, last) of one family and shape on one problem. */
@@ -190,7 +213,7 @@ static int run_problem(struct bench *b, int first, int last, struct ridge_error 
         if (!record)
             status = runner_run(&s->runner, &problem, step[i - first].entry, &taken->samples, &record, err);
         if (status == RIDGE_OK)
-            status = take(b, taken, record, err);
+            status = take(b, i, record, err);
     }
     if (open)
         problem_close(&problem);
@@ -228,14 +251,16 @@ static int run_plan(struct bench *b, struct ridge_error *err)
         if (b->rounds > 1 && !b->terminal)
             printf("round %d of %d\n", b->round + 1, b->rounds);
         runner->group = last ? group : NULL;
+        runner->draft = !last;
         runner->counters_reason =
             group && !last ? "ended before the last round, which counts" : b->session.counters_reason;
         status = run_round(b, err);
     }
     runner->group = group;
+    runner->draft = true; /* those that the last round did not come to */
     for (int i = 0; i < b->plan.count; i++)
         if (b->taken[i].record && !b->taken[i].written) {
-            int written = emit(b, &b->taken[i], status ? NULL : err);
+            int written = emit(b, i, status ? NULL : err);
             status = status ? status : written;
         }
     if (b->terminal)
@@ -245,6 +270,10 @@ static int run_plan(struct bench *b, struct ridge_error *err)
 
 static void free_taken(struct bench *b)
 {
+    session_pending(-1, NULL, 0);
+    for (int i = 0; b->line && i < b->plan.count; i++)
+        free(b->line[i]);
+    free(b->line);
     for (int i = 0; b->taken && i < b->plan.count; i++) {
         sampler_free(&b->taken[i].samples);
         json_decref(b->taken[i].record);
@@ -301,7 +330,8 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
         status = session_plan(&b.session, b.session.info.device.kind, &b.plan, err);
     b.rounds = o.rounds;
     b.taken = calloc((size_t)b.plan.count + 1, sizeof *b.taken);
-    if (status == RIDGE_OK && !b.taken)
+    b.line = calloc((size_t)b.plan.count + 1, sizeof *b.line);
+    if (status == RIDGE_OK && (!b.taken || !b.line))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "out of memory for the plan");
     if (status == RIDGE_OK && o.list) {
         print_plan(&b.plan);
@@ -313,6 +343,7 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
     }
     if (status)
         goto out;
+    session_pending(b.writer.fd, b.line, b.writing ? b.plan.count : 0);
     setvbuf(stdout, NULL, _IOLBF, 0); /* a log shows each line when it is true */
     printf("%s, %s\n", b.session.info.name, b.session.run_id);
     if (b.session.device_note[0])
@@ -325,9 +356,9 @@ int cmd_bench(int argc, char **argv, struct ridge_error *err)
     if (status == RIDGE_OK)
         status = finish(&b, err);
 out:
+    free_taken(&b);
     if (b.writing)
         record_writer_close(&b.writer);
-    free_taken(&b);
     free(b.plan.step);
     session_close(&b.session);
     return status;

@@ -16,10 +16,40 @@ enum { GRACE_S = 3 }; /* for the sample in progress, after an interruption */
 
 static volatile sig_atomic_t stop_requested;
 
+static int pending_fd, pending_count;
+static char *const *volatile pending_line;
+
+void session_pending(int fd, char *const *line, int count)
+{
+    pending_line = NULL;
+    pending_fd = fd;
+    pending_count = count;
+    pending_line = line;
+}
+
+/* For handlers. A line that is cut short is the last. */
+static void write_pending(void)
+{
+    char *const *line = pending_line;
+    pending_line = NULL;
+    for (int i = 0; line && i < pending_count; i++) {
+        const size_t bytes = line[i] ? strlen(line[i]) : 0;
+        if (bytes && write(pending_fd, line[i], bytes) != (ssize_t)bytes)
+            return;
+    }
+}
+
+static void on_end(int number)
+{
+    write_pending();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 static void on_interrupt(int number)
 {
     stop_requested = 1;
-    signal(number, SIG_DFL); /* a second one ends the program at once */
+    signal(number, on_end); /* a second one ends the program at once */
     alarm(GRACE_S);
 }
 
@@ -44,14 +74,14 @@ static void on_crash(int number)
     say("\nridge: crashed in ");
     say(running[0] ? running : "no variant");
     say("\n");
-    signal(number, SIG_DFL);
-    raise(number);
+    on_end(number);
 }
 
 /* References, checks and single samples can take minutes. Nothing of them is kept, and records are whole lines. */
 static void on_patience_ended(int number)
 {
     (void)number;
+    write_pending();
     say("\nridge: interrupted in ");
     say(running[0] ? running : "no variant");
     say(": the records so far are complete\n");
@@ -60,12 +90,15 @@ static void on_patience_ended(int number)
 
 static void install_handlers(void)
 {
-    static const int crash[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    static const int crash[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}, end[] = {SIGHUP, SIGPIPE, SIGQUIT};
     signal(SIGINT, on_interrupt);
     signal(SIGTERM, on_interrupt);
     signal(SIGALRM, on_patience_ended);
     for (size_t i = 0; i < sizeof crash / sizeof *crash; i++)
         signal(crash[i], on_crash);
+    for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+        if (signal(end[i], on_end) == SIG_IGN) /* nohup */
+            signal(end[i], SIG_IGN);
 }
 
 bool session_interrupted(void)

@@ -70,6 +70,10 @@ int session_open_writer(struct record_writer *writer, const char *path, struct r
 void session_running(const struct ridge_entry *entry, const int64_t *dim);
 bool session_interrupted(void);
 
+/* Lines of measurements that go on. Should a signal end the program, its handler appends those that are not NULL to
+ * `fd`, first come first. NULL: none from here on. */
+void session_pending(int fd, char *const *line, int count);
+
 /* One thing to run; steps of one family and shape are adjacent. */
 struct step {
     const struct ridge_entry *entry;

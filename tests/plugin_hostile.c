@@ -93,6 +93,21 @@ static int launch_crash(const struct ridge_call *call)
     abort();
 }
 
+static int launch_crash_later(const struct ridge_call *call)
+{
+    static int launches;
+    return launches++ < 12 ? launch_right(call) : launch_crash(call);
+}
+
+static int launch_slow_later(const struct ridge_call *call)
+{
+    static int launches;
+    while (launches >= 12)
+        pause();
+    launches++;
+    return launch_right(call);
+}
+
 static int launch_slow(const struct ridge_call *call)
 {
     usleep(300000);
@@ -127,14 +142,28 @@ VARIANT(refused_later, .launch = launch_refused_later);
 VARIANT(no_setup, .launch = launch_right, .setup = setup_fails);
 VARIANT(crash, .launch = launch_crash);
 VARIANT(slow, .launch = launch_slow);
+VARIANT(crash_later, .launch = launch_crash_later);
+VARIANT(slow_later, .launch = launch_slow_later);
 
 static const struct ridge_entry entry[] = {
-    ENTRY("h01_nan", nan_value),     ENTRY("h02_right", right),    ENTRY("h03_infinite", infinite),
-    ENTRY("h04_right", right),       ENTRY("h05_outside", outside), ENTRY("h06_right", right),
-    ENTRY("h07_on_input", on_input), ENTRY("h08_right", right),    ENTRY("h09_refused", refused),
-    ENTRY("h10_right", right),       ENTRY("h11_refused_later", refused_later),
-    ENTRY("h12_right", right),       ENTRY("h13_no_setup", no_setup), ENTRY("h14_right", right),
-    ENTRY("h80_slow", slow),         ENTRY("h81_crash", crash),
+    ENTRY("h01_nan", nan_value),
+    ENTRY("h02_right", right),
+    ENTRY("h03_infinite", infinite),
+    ENTRY("h04_right", right),
+    ENTRY("h05_outside", outside),
+    ENTRY("h06_right", right),
+    ENTRY("h07_on_input", on_input),
+    ENTRY("h08_right", right),
+    ENTRY("h09_refused", refused),
+    ENTRY("h10_right", right),
+    ENTRY("h11_refused_later", refused_later),
+    ENTRY("h12_right", right),
+    ENTRY("h13_no_setup", no_setup),
+    ENTRY("h14_right", right),
+    ENTRY("h80_slow", slow),
+    ENTRY("h81_crash", crash),
+    ENTRY("h82_crash_later", crash_later),
+    ENTRY("h83_slow_later", slow_later),
 };
 
 const struct ridge_plugin ridge_plugin = {RIDGE_ABI_VERSION, sizeof entry / sizeof *entry, entry};

@@ -306,6 +306,51 @@ if [ $code -ne 4 ] || [ "$(wc -l <"$folder/early.jsonl")" -ne 1 ] || ! grep -q '
   failed=1
 fi
 
+# What ends the program between rounds does not take the records of earlier ones along.
+rounds_end() # WHAT EXIT_CODE COMMAND...: a step before the one that is hit, and that one with what it had
+{
+  local what=$1 wanted=$2
+  shift 2
+  rm -f "$folder/ended.jsonl"
+  "$@"
+  [ $code -eq "$wanted" ] || { echo "FAIL: $what between rounds gave exit code $code"; cat "$folder/out"; failed=1; }
+  [ "$(grep -c '"status":"ok"' "$folder/ended.jsonl")" -eq 2 ] && [ "$(wc -l <"$folder/ended.jsonl")" -eq 2 ] &&
+    [ "$("$RIDGE" report "$folder/ended.jsonl" | grep -cE '^h(02_right|8[23]_)')" -ge 2 ] ||
+    { echo "FAIL: $what between rounds left no two records"; cat "$folder/out" "$folder/ended.jsonl"; failed=1; }
+}
+rounds_of() # VARIANT: of few launches a round, so that the 12 that go well take it beyond the first
+{
+  # shellcheck disable=SC2086
+  exec "$RIDGE" bench $hostile -v h02_right -v "$1" --shape n=100 --rounds 9 --timeout 0.001 --min-samples 1 \
+    --max-samples 1 --json "$folder/ended.jsonl" >"$folder/out" 2>&1
+}
+crash_later()
+{
+  (rounds_of h82_crash_later) 2>/dev/null
+  code=$?
+}
+signal_later() # SIGNAL [AGAIN]
+{
+  (rounds_of h83_slow_later) &
+  process=$!
+  sleep 2
+  for name; do
+    kill "-$name" $process
+    sleep 0.3
+  done
+  wait $process
+  code=$?
+} 2>/dev/null
+rounds_end 'a crash' 134 crash_later
+rounds_end 'SIGTERM in a long step' 4 signal_later TERM
+rounds_end 'a second SIGINT' 130 signal_later INT INT
+rounds_end 'a second SIGTERM' 143 signal_later TERM TERM
+rounds_end 'SIGHUP' 129 signal_later HUP
+# shellcheck disable=SC2086
+"$RIDGE" bench $gemm --shape m=32,n=32,k=32 --rounds 100 --max-samples 2 --min-samples 2 --json "$folder/head.jsonl" \
+  2>/dev/null | grep -m 1 'round 2' >/dev/null
+[ "$(wc -l <"$folder/head.jsonl")" -eq 1 ] || { echo 'FAIL: | head between rounds took the record along'; failed=1; }
+
 # A second one does not wait.
 "$RIDGE" bench --device host --family gemm_f32 --variant h01_naive --shape m=4096,n=4096,k=4096 >"$folder/out" 2>&1 &
 process=$!
