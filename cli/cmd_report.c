@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/record.h"
 #include "reports/bound_chart.h"
@@ -32,14 +33,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static void print_charts(const struct report *report, const char *dir)
 {
-    char name[128];
+    char name[128], path[4096];
     for (size_t d = 0; d < report->devices; d++)
         for (size_t f = 0; f < report->device[d].families; f++) {
             const struct report_family *family = &report->device[d].family[f];
             if (!bound_chart_wanted(family))
                 continue;
             bound_chart_name(report, &report->device[d], family, name, sizeof name);
-            printf("%s/%s.svg  .png\n", dir, name);
+            snprintf(path, sizeof path, "%s/%s.png", dir, name);
+            if (access(path, R_OK) == 0)
+                printf("%s/%s.svg  .png\n", dir, name);
         }
 }
 
@@ -55,8 +58,7 @@ static int write_report(const struct report *report, const char *dir, struct rid
         return status;
     if (note[0])
         printf("note: %s\n", note);
-    else
-        print_charts(report, dir);
+    print_charts(report, dir);
     printf("%s/report.md\n", dir);
     return RIDGE_OK;
 }

@@ -26,7 +26,7 @@ void bound_chart_name(const struct report *report, const struct report_device *d
 
 bool bound_chart_wanted(const struct report_family *family)
 {
-    for (size_t i = 0; i < family->rows; i++)
+    for (size_t i = 0; i < family->rows && family->kind == KIND_LADDER; i++)
         if (family->row[i].state == ROW_OK && family->row[i].roof_share > 0.0)
             return true;
     return false;

@@ -10,11 +10,12 @@
 void bound_chart_name(const struct report *report, const struct report_device *device,
                       const struct report_family *family, char *buf, size_t bytes);
 
-/* A family has a chart when a row has a time and a known ceiling. */
+/* A family has a chart when a step of its ladder has a time and a known ceiling. */
 bool bound_chart_wanted(const struct report_family *family);
 
 /* Writes data and script into `dir` and draws the charts. Without an interpreter that imports matplotlib, or when
- * drawing fails, `note` (note_bytes long) says so and how to draw them later; that is not an error. */
+ * drawing fails, `note` (note_bytes long) says so and how to draw them later; that is not an error, and a chart that
+ * fails does not keep the others from being drawn. */
 int bound_chart_draw(const struct report *report, const char *dir, char *note, size_t note_bytes,
                      struct ridge_error *err);
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the bound charts: python3 bound_chart.py bound_chart.json
 
+One that cannot be drawn does not cost the others; the last line of the error output then tells which, exit code 1.
+
 Per shape a panel, per variant one bar a resource: the least time that resource needs for the issued work as a share
 of the measured time. The longest bar is outlined; a white tick in it marks the share of the useful work alone.
 """
@@ -21,6 +23,7 @@ COLOURS = {
     "tensor_fp8": "#C2185B", "fp32": "#E69F00", "exp": "#8C564B", "convert": "#A79A00", "launch": "#8C8C8C",
     "wave": "#4D4D4D",
 }
+DPI, HIGHEST = 160, 32000  # pixels an inch, and at most in all: matplotlib refuses 65536 and more
 BAR, GAP = 0.17, 0.13  # inches: one bar, and the space between variants
 
 
@@ -79,6 +82,10 @@ def draw_group(axis, group, axes, one_mode):
     axis.tick_params(axis="x", labelsize=7)
 
 
+def image_path(chart, folder, kind):
+    return os.path.join(folder, f"{chart['file']}.{kind}")
+
+
 def draw_chart(chart, folder):
     groups = chart["groups"]
     one_mode = len({group["mode"] for group in groups}) == 1
@@ -108,9 +115,8 @@ def draw_chart(chart, folder):
                   loc="center left", bbox_to_anchor=(0.01, 1 - 0.5 / total), ncol=min(len(used), 6), fontsize=7.5,
                   frameon=False, handlelength=1.2, columnspacing=1.4)
     for kind in ("svg", "png"):
-        figure.savefig(os.path.join(folder, f"{chart['file']}.{kind}"), dpi=160, metadata={"Date": None}
-                       if kind == "svg" else None)
-    plt.close(figure)
+        figure.savefig(image_path(chart, folder, kind), dpi=min(DPI, HIGHEST / total),
+                       metadata={"Date": None} if kind == "svg" else None)
 
 
 def main():
@@ -119,8 +125,18 @@ def main():
     with open(sys.argv[1], encoding="utf-8") as file:
         data = json.load(file)
     plt.rcParams.update({"font.family": "DejaVu Sans", "svg.hashsalt": "ridge"})
+    folder, failed = os.path.dirname(os.path.abspath(sys.argv[1])), []
     for chart in data["charts"]:
-        draw_chart(chart, os.path.dirname(os.path.abspath(sys.argv[1])))
+        try:
+            draw_chart(chart, folder)
+        except Exception as error:  # whatever a figure meets, the others are drawn
+            failed.append(f"{chart['file']} ({error})")
+            for kind in ("svg", "png"):
+                if os.path.exists(image_path(chart, folder, kind)):
+                    os.remove(image_path(chart, folder, kind))
+        plt.close("all")
+    if failed:
+        sys.exit(f"{len(failed)} of {len(data['charts'])}: " + ", ".join(failed))
 
 
 if __name__ == "__main__":

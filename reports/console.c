@@ -15,7 +15,7 @@ static int print_family(const struct report_family *family, struct grid grid, co
                         const struct report_device *device, FILE *out, struct ridge_error *err)
 {
     const char *mode = family_mode(family);
-    fprintf(out, "%s%s on %s%s%s\n", family->name, axes, device->name, mode ? ", " : "", mode ? mode : "");
+    fprintf(out, "%s%s on %s%s%s\n", family_title(family).s, axes, device->name, mode ? ", " : "", mode ? mode : "");
     int status = print_grid(&grid, out, err);
     notes_write(out, "  ", family);
     fputc('\n', out);
@@ -27,8 +27,9 @@ static int print_device(const struct report_device *device, FILE *out, struct ri
     int status = RIDGE_OK;
     for (size_t i = 0; i < device->families && !status; i++) {
         const struct report_family *family = &device->family[i];
-        status = print_family(family, table_family(family, device->host), text_of(" (%s)", family_axes(family).s).s,
-                              device, out, err);
+        struct grid grid =
+            family->kind == KIND_PLANS ? table_plans(device, family) : table_family(family, device->host);
+        status = print_family(family, grid, text_of(" (%s)", family_axes(family).s).s, device, out, err);
     }
     if (!status && device->ceilings.rows)
         status = print_family(&device->ceilings, table_ceiling_rows(device), "", device, out, err);

@@ -50,9 +50,6 @@ static char *mode_text(const json_t *record)
         fprintf(out, "/clean");
     if (emulate && strcmp(emulate, "none") != 0)
         fprintf(out, "/emulate=%s", emulate);
-    const char *plan = record_string(record, "mode.plan.requested");
-    if (plan)
-        fprintf(out, "/plan=%.64s", plan);
     if (fclose(out)) {
         free(text);
         return NULL;
@@ -81,6 +78,21 @@ static void read_time(struct report_row *row)
         row->state = ROW_BELOW_QUANTUM;
 }
 
+static int ceiling_family(const char *family)
+{
+    return strncmp(family, "ceiling_", 8) == 0;
+}
+
+static enum report_kind kind_of(const struct report_row *row)
+{
+    const char *emulate = record_string(row->record, "mode.emulate.requested");
+    if (ceiling_family(row->family))
+        return KIND_LADDER;
+    if (row->plan)
+        return KIND_PLANS;
+    return emulate && strcmp(emulate, "none") != 0 ? KIND_EMULATED : KIND_LADDER;
+}
+
 static void read_row(struct report_row *row, const json_t *record)
 {
     *row = (struct report_row){.record = record, .step = -1};
@@ -88,6 +100,8 @@ static void read_row(struct report_row *row, const json_t *record)
     row->label = record_string(record, "variant.label");
     row->shape = record_string(record, "shape.name");
     row->mode = mode_text(record);
+    row->plan = record_string(record, "mode.plan.requested");
+    row->kind = kind_of(row);
     const char *digits = row->label ? row->label : "";
     row->host = record_is(record, "device.kind", "host");
     row->host_ladder = *digits == 'h';
@@ -154,14 +168,25 @@ static void derive_group(struct report_row *row, size_t rows)
     }
 }
 
+const struct report_row *report_own_choice(const struct report_device *device, const struct report_row *row)
+{
+    for (size_t i = 0; i < device->rows; i++) {
+        const struct report_row *other = &device->row[i];
+        if (!other->plan && strcmp(other->family, row->family) == 0 && strcmp(other->label, row->label) == 0 &&
+            strcmp(other->shape, row->shape) == 0 && strcmp(other->mode, row->mode) == 0)
+            return other;
+    }
+    return NULL;
+}
+
 struct sort_key {
     size_t device, shape, source;
     struct report_row row;
 };
 
-static int ceiling_family(const char *family)
+static const char *plan_text(const struct sort_key *key)
 {
-    return strncmp(family, "ceiling_", 8) == 0;
+    return key->row.plan ? key->row.plan : "";
 }
 
 static int compare_keys(const void *left, const void *right)
@@ -173,18 +198,23 @@ static int compare_keys(const void *left, const void *right)
     if (!order)
         order = strcmp(a->row.family, b->row.family);
     if (!order)
+        order = (a->row.kind > b->row.kind) - (a->row.kind < b->row.kind);
+    if (!order)
         order = (a->shape > b->shape) - (a->shape < b->shape);
     if (!order)
         order = strcmp(a->row.mode, b->row.mode);
     if (!order)
         order = strcmp(a->row.label, b->row.label);
+    if (!order)
+        order = strcmp(plan_text(a), plan_text(b));
     return order ? order : (a->source > b->source) - (a->source < b->source);
 }
 
 static bool same_key(const struct sort_key *a, const struct sort_key *b)
 {
     return a->device == b->device && strcmp(a->row.family, b->row.family) == 0 && a->shape == b->shape &&
-           strcmp(a->row.mode, b->row.mode) == 0 && strcmp(a->row.label, b->row.label) == 0;
+           strcmp(a->row.mode, b->row.mode) == 0 && strcmp(a->row.label, b->row.label) == 0 &&
+           strcmp(plan_text(a), plan_text(b)) == 0;
 }
 
 static size_t find_device(struct report *report, const json_t *record)
@@ -248,16 +278,17 @@ static int find_ceilings(struct report *report, struct report_device *device, co
     return RIDGE_OK;
 }
 
-static struct report_family *add_family(struct report *report, struct report_device *device, const char *name)
+static struct report_family *add_family(struct report *report, struct report_device *device,
+                                        const struct report_row *row)
 {
     struct report_family *last = device->families ? &device->family[device->families - 1] : NULL;
-    if (last && strcmp(last->name, name) == 0)
+    if (last && strcmp(last->name, row->family) == 0 && last->kind == row->kind)
         return last;
     last = &report->family[report->families++];
     if (!device->families)
         device->family = last;
     device->families++;
-    *last = (struct report_family){.name = name};
+    *last = (struct report_family){.name = row->family, .kind = row->kind};
     return last;
 }
 
@@ -267,7 +298,7 @@ static void group_families(struct report *report, const struct sort_key *key)
         struct report_device *device = &report->device[key[i].device];
         struct report_family *family = &device->ceilings;
         if (!ceiling_family(key[i].row.family))
-            family = add_family(report, device, key[i].row.family);
+            family = add_family(report, device, &key[i].row);
         report->row[i] = key[i].row;
         if (!device->rows++)
             device->row = &report->row[i];
@@ -292,7 +323,7 @@ static void derive_family(const struct report_family *family, const struct ceili
             derive_row(&family->row[i], ceilings);
         }
     }
-    for (size_t begin = 0, end; begin < family->rows; begin = end) {
+    for (size_t begin = 0, end; begin < family->rows && family->kind != KIND_PLANS; begin = end) {
         end = report_group_end(family, begin);
         derive_group(&family->row[begin], end - begin);
     }

@@ -22,10 +22,16 @@ enum row_state {
     ROW_FAIL,
 };
 
+/* Rows of a family that are no steps of its ladder stand apart: measured as another device, or with a plan that the
+ * variant was told to take. */
+enum report_kind { KIND_LADDER, KIND_EMULATED, KIND_PLANS };
+
 struct report_row {
     const json_t *record; /* borrowed from the list */
     const char *family, *label, *shape;
-    char *mode; /* "cold/stream/burst/random", "/emulate=h20" appended when it applies; owned */
+    char *mode;            /* "cold/stream/burst/random", "/emulate=h20" appended when it applies; owned */
+    const char *plan;      /* that it was told to take; NULL: its own choice */
+    enum report_kind kind; /* ladder for all of ceiling_* */
     enum row_state state;
 
     bool host;        /* measured on the host */
@@ -50,8 +56,10 @@ struct report_row {
     const struct report_row *library; /* the fastest vendor variant */
 };
 
+/* The rows of one kind of a family. */
 struct report_family {
     const char *name;
+    enum report_kind kind;
     struct report_row *row; /* points into report.row */
     size_t rows;
 };
@@ -64,7 +72,7 @@ struct report_device {
     char spec_note[600];          /* why there is none; "" otherwise */
     const struct report_row *row; /* all rows of the device */
     size_t rows;
-    struct report_family *family; /* ladder families; points into report.family */
+    struct report_family *family; /* those of a name follow one another by kind; points into report.family */
     size_t families;
     struct report_family ceilings; /* the rows of all ceiling_* families, which measure roofs */
 };
@@ -87,6 +95,9 @@ void report_free(struct report *report);
 
 /* time(base) / time(row): kernel clock where both have it, else the clock of the samples. NaN if either is untimed. */
 double report_ratio(const struct report_row *base, const struct report_row *row);
+
+/* The same variant, shape and mode without a plan; NULL if it was not measured. */
+const struct report_row *report_own_choice(const struct report_device *device, const struct report_row *row);
 
 /* Names of a resource where the row was measured: on the host HBM is DRAM, L2 the caches beyond the first, and so on. */
 const char *row_resource(const struct report_row *row, enum resource resource); /* "dram" */

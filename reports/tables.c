@@ -14,6 +14,12 @@ const char *family_mode(const struct report_family *family)
     return family->rows ? family->row[0].mode : NULL;
 }
 
+struct text family_title(const struct report_family *family)
+{
+    static const char *const behind[] = {[KIND_LADDER] = "", [KIND_EMULATED] = ", emulated", [KIND_PLANS] = ", plans"};
+    return text_of("%.64s%s", family->name, behind[family->kind]);
+}
+
 struct text family_axes(const struct report_family *family)
 {
     struct text text = {""};
@@ -106,10 +112,10 @@ static struct text bound_text(const struct report_row *row)
     return bound_explains(row->roof_share, 1.0) ? text_of("%s", name) : text_of("(%s)", name);
 }
 
-static void ladder_cells(struct grid *grid, const struct report_row *row, double flop_unit)
+static void roof_cells(struct grid *grid, const struct report_row *row, double flop_unit)
 {
     if (row->state != ROW_OK) {
-        blank_cells(grid, 8);
+        blank_cells(grid, 6);
         return;
     }
     cell(grid, format_digits(row->flop_s / flop_unit, 3));
@@ -123,6 +129,14 @@ static void ladder_cells(struct grid *grid, const struct report_row *row, double
                            format_factor(row->bound.floor_s / row->bound.seconds[row->bound.second]).s));
     else
         grid_cell(grid, "-");
+}
+
+static void ladder_cells(struct grid *grid, const struct report_row *row)
+{
+    if (row->state != ROW_OK) {
+        blank_cells(grid, 2);
+        return;
+    }
     if (row->over && row->over->step != row->step - 1)
         cell(grid,
              text_of("%s over %s%02d", format_factor(row->speedup).s, row->host_ladder ? "h" : "", row->over->step));
@@ -139,6 +153,16 @@ static void time_columns(struct grid *grid)
     grid_column(grid, "by kernel clock", true);
 }
 
+static void roof_columns(struct grid *grid, bool host)
+{
+    grid_column(grid, host ? "GFLOP/s" : "TFLOP/s", true);
+    grid_column(grid, "GB/s", true);
+    grid_column(grid, "of roof", true);
+    grid_column(grid, "useful", true);
+    grid_column(grid, "bound", false);
+    grid_column(grid, "next, gap", false);
+}
+
 struct grid table_family(const struct report_family *family, bool host)
 {
     struct grid grid = {0};
@@ -148,12 +172,7 @@ struct grid table_family(const struct report_family *family, bool host)
     if (modes)
         grid_column(&grid, "mode", false);
     time_columns(&grid);
-    grid_column(&grid, host ? "GFLOP/s" : "TFLOP/s", true);
-    grid_column(&grid, "GB/s", true);
-    grid_column(&grid, "of roof", true);
-    grid_column(&grid, "useful", true);
-    grid_column(&grid, "bound", false);
-    grid_column(&grid, "next, gap", false);
+    roof_columns(&grid, host);
     grid_column(&grid, "over step before", true);
     grid_column(&grid, "of library", true);
     for (size_t i = 0; i < family->rows; i++) {
@@ -162,7 +181,69 @@ struct grid table_family(const struct report_family *family, bool host)
         if (modes)
             grid_cell(&grid, family->row[i].mode);
         time_cells(&grid, &family->row[i]);
-        ladder_cells(&grid, &family->row[i], host ? 1e9 : 1e12);
+        roof_cells(&grid, &family->row[i], host ? 1e9 : 1e12);
+        ladder_cells(&grid, &family->row[i]);
+    }
+    return grid;
+}
+
+enum { PLANS_SHOWN = 3 };
+
+/* The fastest of `rows` plans of one variant, fastest first; returns how many were timed. */
+static size_t fastest_plans(const struct report_row *row, size_t rows, const struct report_row *best[PLANS_SHOWN])
+{
+    size_t timed = 0;
+    for (size_t i = 0; i < rows; i++) {
+        if (row[i].state != ROW_OK)
+            continue;
+        size_t at = timed < PLANS_SHOWN ? timed : PLANS_SHOWN;
+        timed++;
+        for (; at > 0 && report_ratio(best[at - 1], &row[i]) > 1.0; at--)
+            if (at < PLANS_SHOWN)
+                best[at] = best[at - 1];
+        if (at < PLANS_SHOWN)
+            best[at] = &row[i];
+    }
+    return timed;
+}
+
+static void plan_rows(struct grid *grid, const struct report_device *device, const struct report_row *row, size_t rows,
+                      bool modes)
+{
+    const struct report_row *best[PLANS_SHOWN];
+    const size_t timed = fastest_plans(row, rows, best);
+    for (size_t i = 0; i < timed && i < PLANS_SHOWN; i++) {
+        const struct report_row *own = report_own_choice(device, best[i]);
+        grid_cell(grid, best[i]->label);
+        grid_cell(grid, best[i]->shape);
+        if (modes)
+            grid_cell(grid, best[i]->mode);
+        grid_cell(grid, best[i]->plan);
+        cell(grid, text_of("%zu of %zu", i + 1, timed));
+        time_cells(grid, best[i]);
+        roof_cells(grid, best[i], device->host ? 1e9 : 1e12);
+        cell(grid, format_factor(own ? report_ratio(own, best[i]) : NAN));
+    }
+}
+
+struct grid table_plans(const struct report_device *device, const struct report_family *family)
+{
+    struct grid grid = {0};
+    const bool modes = family_mode(family) == NULL;
+    grid_column(&grid, "variant", false);
+    grid_column(&grid, "shape", false);
+    if (modes)
+        grid_column(&grid, "mode", false);
+    grid_column(&grid, "plan", false);
+    grid_column(&grid, "rank", false);
+    time_columns(&grid);
+    roof_columns(&grid, device->host);
+    grid_column(&grid, "over own choice", true);
+    for (size_t begin = 0, end; begin < family->rows; begin = end) {
+        const size_t group = report_group_end(family, begin);
+        for (end = begin + 1; end < group && strcmp(family->row[end].label, family->row[begin].label) == 0;)
+            end++;
+        plan_rows(&grid, device, &family->row[begin], end - begin, modes);
     }
     return grid;
 }
@@ -262,7 +343,7 @@ struct grid table_summary(const struct report_device *device)
     grid_column(&grid, "of library", true);
     for (size_t f = 0; f < device->families; f++) {
         const struct report_family *family = &device->family[f];
-        for (size_t begin = 0, end; begin < family->rows; begin = end) {
+        for (size_t begin = 0, end; begin < family->rows && family->kind != KIND_PLANS; begin = end) {
             end = report_group_end(family, begin);
             const struct report_row *row = fastest_own(&family->row[begin], end - begin);
             if (!row)

@@ -12,6 +12,12 @@
 /* The ladder of a family; on the host in GFLOP/s. Free with grid_free. */
 struct grid table_family(const struct report_family *family, bool host);
 
+/* The fastest few plans of every variant, shape and mode of a family of KIND_PLANS, beside the variant's own choice. */
+struct grid table_plans(const struct report_device *device, const struct report_family *family);
+
+/* What `family` is called above its table: "gemm_bf16, plans". */
+struct text family_title(const struct report_family *family);
+
 /* Every measurement behind the ceilings of a device: its rate, and the rate per clock and SM. */
 struct grid table_ceiling_rows(const struct report_device *device);
 

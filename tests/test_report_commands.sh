@@ -115,6 +115,42 @@ expect 0 "no bound charts" env RIDGE_PYTHON="$dir/python" "$ridge" report "$base
 expect 0 "report2/bound_chart.py $dir/report2/bound_chart.json" cat "$dir/python.log"
 expect 0 '"charts"' cat "$dir/report2/bound_chart.json"
 
+# A chart that cannot be drawn does not cost those after it.
+for python in "${RIDGE_PYTHON:-}" python3 /usr/bin/python3 ''; do
+    [ -n "$python" ] && "$python" -c 'import matplotlib' 2>/dev/null && break
+done
+if [ -n "$python" ]; then
+    mkdir "$dir/draw"
+    "$python" - "$dir" <<'END'
+import json, sys
+data = json.load(open(sys.argv[1] + "/report2/bound_chart.json"))
+good = data["charts"][0]
+bad = dict(good, file="bound_bad", groups=[])
+json.dump({"charts": [bad, dict(good, file="bound_good")]}, open(sys.argv[1] + "/draw/bound_chart.json", "w"))
+END
+    touch "$dir/draw/bound_bad.png"
+    expect 1 "1 of 2: bound_bad (" "$python" "$fixtures/../../reports/bound_chart.py" "$dir/draw/bound_chart.json"
+    expect 0 "bound_good.png bound_good.svg" \
+        sh -c 'cd "$1" && echo $(ls *.png *.svg)' sh "$dir/draw"
+fi
+
+# Plans and an emulated device are no steps of the ladder: tables of their own, no chart.
+{
+    grep '}$' "$base"
+    for plan in fast slow; do
+        grep '"04_async_copy"' "$base" | head -1 | sed "s/\"mode\": {/&\"plan\": {\"requested\": \"$plan\"}, /"
+    done | sed '1s/"kernel_median_ns": [0-9.]*/"kernel_median_ns": 1000000/'
+    grep '"04_async_copy"' "$base" | head -1 | sed 's/"emulate": {"requested": "none"/"emulate": {"requested": "h20"/'
+} >"$dir/plans.jsonl"
+expect 0 "plans/report.md" env RIDGE_PYTHON="$dir/python" "$ridge" report "$dir/plans.jsonl" --out "$dir/plans"
+expect 0 "gemm_f32, plans (m x n x k) on NVIDIA H200" "$ridge" report "$dir/plans.jsonl"
+grep -qE '^04_async_copy .* fast +1 of 2 ' "$dir/out" && grep -qE '^04_async_copy .* slow +2 of 2 .* 1\.00x' "$dir/out" &&
+    grep -A3 '^gemm_f32, emulated' "$dir/out" | grep -q '^04_async_copy' ||
+    { echo 'FAILED: plans or an emulated row'; cat "$dir/out"; failures=$((failures + 1)); }
+sed -n '/^gemm_f32 (/,/^$/p' "$dir/out" >"$dir/ladder.txt"
+"$ridge" report "$base" | sed -n '/^gemm_f32 (/,/^$/p' >"$dir/before.txt"
+unchanged "$dir/before.txt" "$dir/ladder.txt"
+unchanged "$dir/report2/bound_chart.json" "$dir/plans/bound_chart.json"
 
 # Folders above --out are made, and who may not make one is told.
 expect 0 "a/b/c/report.md" "$ridge" report "$base" --out "$dir/a/b/c"

@@ -50,7 +50,7 @@ expect() {
     { echo 'FAIL: the issued work is not that of the plan'; failed=1; }
   [ "$(grep -vc '"plan":' "$folder/run.jsonl")" -eq 2 ] || # the choice, timed twice
     { echo 'FAIL: the choice of the variant is not recorded as its own'; failed=1; }
-  expect 0 'plan=10ms.*plan=20ms' report "$folder/run.jsonl"
+  expect 0 'sleeper, plans .*over own choice.* 10ms +1 of 2 .* 20ms +2 of 2 ' report "$folder/run.jsonl"
 
   # --plan
   expect 0 'h01_bad +64 +ok .*1 measured' bench --family sleeper $sleeper $few --plan 10ms --variant h01_bad \
