@@ -242,12 +242,31 @@ ridge_reference_fn session_reference(const struct session *s, const struct step 
     return s->ops == &device_cuda && step_cost(step) > too_long ? step->entry->reference : NULL;
 }
 
+static bool reaches_memory(const struct ridge_family *family, const struct ridge_shape *shape)
+{
+    struct ridge_work work = {0};
+    family->work(shape->dim, &work);
+    return shape->kind == RIDGE_HOST && work.bytes_hbm_read + work.bytes_hbm_write > 0;
+}
+
+/* Presets of ceiling_host_* are working sets, and the caches of some machines hold all of a level's: the first one
+ * beyond them then belongs to the level too, since other families need the roof of DRAM. Not to the quick one. */
+static bool stands_in(const struct ridge_family *family, const struct ridge_shape *shape, enum ridge_level level)
+{
+    if (level == RIDGE_QUICK || !reaches_memory(family, shape))
+        return false;
+    for (int i = 0; i < family->shapes; i++)
+        if (reaches_memory(family, &family->shape[i]) && (family->shape[i].level <= level || &family->shape[i] < shape))
+            return false;
+    return true;
+}
+
 bool session_selects(const struct session_options *o, const struct ridge_family *family,
                      const struct ridge_shape *shape)
 {
     char name[256];
     if (o->shapes == 0)
-        return shape->level <= o->level;
+        return shape->level <= o->level || stands_in(family, shape, o->level);
     shape_name(family, shape->dim, name, sizeof name);
     for (int i = 0; i < o->shapes; i++)
         if (!strchr(o->shape[i], '=') &&

@@ -46,9 +46,20 @@ static bool host_has_none(const struct report_row *row, enum resource resource)
     return row->host && (resource == RES_EXP || resource == RES_CONVERT);
 }
 
+static const char *remedy(const struct report_row *row, enum resource resource)
+{
+    if (host_has_none(row, resource))
+        return ": no family measures it on the CPU";
+    if (row->host && resource == RES_HBM)
+        return "; measure it with --family 'ceiling_host_*', into the same file or one that is named beside it, and "
+               "where"
+               " the caches hold its presets with --shape bytes=N,passes=1, N four times the caches' size";
+    return "; measure it with --family 'ceiling_*', into the same file or one that is named beside it";
+}
+
 static void collect_roof(json_t *notes, const struct report_row *row)
 {
-    char cause[400];
+    char cause[500];
     if (row->above_roof) {
         snprintf(cause, sizeof cause,
                  "ACCOUNTING ERROR or a roof that was measured too low%s, faster than the %s roof allows",
@@ -60,10 +71,7 @@ static void collect_roof(json_t *notes, const struct report_row *row)
     for (int r = 0; r < RES_LAUNCH; r++)
         if (isnan(row->bound.seconds[r])) {
             snprintf(cause, sizeof cause, "no ceiling is known for %s, it is left out of the bound%s",
-                     row_resource_label(row, (enum resource)r),
-                     host_has_none(row, (enum resource)r)
-                         ? ": no family measures it on the CPU"
-                         : "; measure it with --family 'ceiling_*', into the same file or one that is named beside it");
+                     row_resource_label(row, (enum resource)r), remedy(row, (enum resource)r));
             collect(notes, cause, row, false);
         }
 }

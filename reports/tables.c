@@ -124,7 +124,7 @@ static void roof_cells(struct grid *grid, const struct report_row *row, double f
     cell(grid, format_percent(row->useful_share));
     bool bound = has_demand(&row->bound, row->bound.first);
     cell(grid, bound_text(row));
-    if (bound && has_demand(&row->bound, row->bound.second))
+    if (bound && row->bound.second != row->bound.first) /* the same: there is one alone */
         cell(grid, text_of("%s %s", row_resource(row, row->bound.second),
                            format_factor(row->bound.floor_s / row->bound.seconds[row->bound.second]).s));
     else

@@ -31,6 +31,11 @@ grep '"ceiling_fma_f32_01_ilp8"' "$base" |
     sed 's/ceiling_fma_f32/ceiling_dequant/g; s/"iters": 100000/"tokens": 4000000/' >"$dir/tokens.jsonl"
 expect 0 "4.00 Gtoken/s" "$ridge" report "$dir/tokens.jsonl"
 
+# Without a roof of DRAM the bound is the only resource: it is not the next one as well.
+grep '"kind": "host"' "$base" | grep -v ceiling_host_read >"$dir/no_dram.jsonl"
+expect 0 "no ceiling is known for DRAM" "$ridge" report "$dir/no_dram.jsonl"
+grep -q 'fp32.* 1\.00x' "$dir/out" && { echo 'FAILED: next is the bound itself'; failures=$((failures + 1)); }
+
 expect 0 "27 pairs: 27 same" "$ridge" compare "$base" "$base" --threshold 5
 only_gpu | sed 's/"cubin_xxh64": "[0-9a-f]*"/"cubin_xxh64": "feedfeedfeedfeed"/' |
     awk '/"02_smem_tile"/ { # a slower 02: every figure of its time in a larger unit
