@@ -25,6 +25,7 @@ struct device_info {
     double power_limit_w;       /* NaN if unknown */
     double max_sm_hz;           /* NaN if unknown */
     int idle_sms;               /* that --emulate leaves out of device.sms */
+    int64_t flush_bytes;        /* what makes the cache cold, where that can be less than it takes; 0 elsewhere */
 };
 
 /* Smallest distances the timer can tell; measured when the device is opened. */

@@ -71,7 +71,8 @@ static int host_open(struct device_info *info, struct timer_quality *timer, stru
         .l2_bytes = last_cache_bytes(),
         .memory_bytes = (int64_t)(memory.totalram * (uint64_t)memory.mem_unit),
     };
-    flush_bytes = (size_t)(2 * info->device.l2_bytes < MAX_FLUSH_BYTES ? 2 * info->device.l2_bytes : MAX_FLUSH_BYTES);
+    info->flush_bytes = 2 * info->device.l2_bytes < MAX_FLUSH_BYTES ? 2 * info->device.l2_bytes : MAX_FLUSH_BYTES;
+    flush_bytes = (size_t)info->flush_bytes;
     timer_quality(timer);
     return RIDGE_OK;
 }

@@ -323,6 +323,10 @@ static void verify_cache(json_t *record, const struct runner *runner)
         else if (expected <= 0.5 * (double)runner->info->device.l2_bytes)
             verdict = share <= 0.1 ? "verified" : "contradicted";
     }
+    const int64_t flushed = runner->info->flush_bytes, cache = runner->info->device.l2_bytes;
+    if (flushed > 0 && flushed < cache && runner->modes.cache == CACHE_COLD)
+        snprintf(evidence, sizeof evidence, "a flush of %.4g bytes leaves part of a last-level cache of %.4g as it was",
+                 (double)flushed, (double)cache);
     record_set_string(record, "mode.cache.verified", verdict);
     record_set_string(record, "mode.cache.evidence", evidence);
 }

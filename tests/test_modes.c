@@ -7,6 +7,9 @@
 #include <cmocka.h>
 
 #include "bench/modes.h"
+#include "bench/record.h"
+#include "bench/runner.h"
+#include "bench/runner_record.h"
 
 static const struct ridge_family family = {
     .buffers = 3,
@@ -118,6 +121,28 @@ static void bad_values_name_option_value_and_choice(void **state)
     }
 }
 
+static const char *cache_evidence(enum cache_state cache, int64_t flush_bytes, int64_t cache_bytes)
+{
+    static char text[200];
+    const struct device_info info = {.device.l2_bytes = cache_bytes, .flush_bytes = flush_bytes};
+    const struct runner runner = {.info = &info, .modes = {.cache = cache}};
+    json_t *record = json_object();
+    record_verify(record, &runner);
+    snprintf(text, sizeof text, "%s", record_string(record, "mode.cache.evidence"));
+    json_decref(record);
+    return text;
+}
+
+static void a_flush_smaller_than_the_cache_is_evidence(void **state)
+{
+    (void)state;
+    const char *leaves = "a flush of 2.684e+08 bytes leaves part of a last-level cache of 3.146e+08 as it was";
+    assert_string_equal(cache_evidence(CACHE_COLD, 256 << 20, 300 << 20), leaves);
+    assert_string_equal(cache_evidence(CACHE_COLD, 64 << 20, 32 << 20), "no DRAM counters");
+    assert_string_equal(cache_evidence(CACHE_COLD, 0, 50 << 20), "no DRAM counters"); /* CUDA: four times L2 */
+    assert_string_equal(cache_evidence(CACHE_HOT, 256 << 20, 300 << 20), "no DRAM counters");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +151,7 @@ int main(void)
         cmocka_unit_test(cache_of_all_operands),
         cmocka_unit_test(cache_per_operand),
         cmocka_unit_test(bad_values_name_option_value_and_choice),
+        cmocka_unit_test(a_flush_smaller_than_the_cache_is_evidence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
