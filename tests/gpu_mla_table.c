@@ -176,6 +176,7 @@ int main(void)
     try_meeting(&r, "15_quarters_meet");
     try_meeting(&r, "16_shorter_ends");
     try_meeting(&r, "17_joint_ends");
+    try_meeting(&r, "18_fetched");
     case_close(&r.c);
     device_cuda.close();
     return 0;

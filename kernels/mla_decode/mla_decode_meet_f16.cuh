@@ -111,15 +111,11 @@ static __device__ __forceinline__ void mla_half_scale(const float (&out)[mla_hal
     }
 }
 
-/* lse: of both rows, base 2. */
-static __device__ __forceinline__ void mla_half_store(const mla_tile_arguments &arguments, const mla_half_layout &of,
-                                                      int slot, int warpgroup, const float (&out)[mla_half / 2],
-                                                      float (&factor)[2], const float (&lse)[2])
+/* Multiplied by factor; warp: of the layout. */
+static __device__ __forceinline__ void mla_half_store_values(const mla_tile_arguments &arguments,
+                                                             const mla_half_layout &of, int slot, int warp, int lane,
+                                                             const float (&out)[mla_half / 2], const float (&factor)[2])
 {
-    float scale[2];
-    mla_half_scale(out, factor, scale);
-    const int thread = (int)thread_again(), lane = thread % 32; /* no register is left to keep what follows in */
-    const int warp = thread / 32 % 4 * 2 + warpgroup;
     uint4 *to = (uint4 *)arguments.split.part_out + of.begin(slot) + warp * of.of_warp + lane;
 #pragma unroll
     for (int i = 0; i < mla_half / 2; i += 8) {
@@ -129,6 +125,18 @@ static __device__ __forceinline__ void mla_half_store(const mla_tile_arguments &
             word[j] = cvt_f16x2_f32(out[i + 2 * j] * factor[j % 2], out[i + 2 * j + 1] * factor[j % 2]);
         __stcg(to + i * 4, make_uint4(word[0], word[1], word[2], word[3]));
     }
+}
+
+/* lse: of both rows, base 2. */
+static __device__ __forceinline__ void mla_half_store(const mla_tile_arguments &arguments, const mla_half_layout &of,
+                                                      int slot, int warpgroup, const float (&out)[mla_half / 2],
+                                                      float (&factor)[2], const float (&lse)[2])
+{
+    float scale[2];
+    mla_half_scale(out, factor, scale);
+    const int thread = (int)thread_again(), lane = thread % 32; /* no register is left to keep what follows in */
+    const int warp = thread / 32 % 4 * 2 + warpgroup;
+    mla_half_store_values(arguments, of, slot, warp, lane, out, factor);
     if (lane % 4 == 0)
         for (int half = 0; half < 2; half++) {
             const int row = warp / 2 * 16 + lane / 4 + 8 * half;

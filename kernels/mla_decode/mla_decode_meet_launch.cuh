@@ -13,14 +13,15 @@ static inline void mla_meet_teardown(void *state)
     free(state);
 }
 
-/* As mla_setup. */
+/* As mla_setup; counters: of a part and tile of rows. */
 static inline int mla_meet_setup(struct ridge_call *call, const void *kernel, int shared_bytes, int q_rows, int parts,
-                                 void **state)
+                                 void **state, int counters = 1)
 {
     if (mla_setup(call, kernel, shared_bytes, q_rows, parts, state))
         return 1;
     mla_split *split = &((mla_tile_arguments *)*state)->split;
-    if (mla_make_counters(call, ridge_ceil_div(call->dim[1] * call->dim[3], q_rows) * parts, &split->meeting)) {
+    if (mla_make_counters(call, ridge_ceil_div(call->dim[1] * call->dim[3], q_rows) * parts * counters,
+                          &split->meeting)) {
         mla_meet_teardown(*state);
         *state = NULL;
         return 1;

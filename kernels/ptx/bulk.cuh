@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bulk copies beside those of async.cuh: to another CTA's shared memory, and into L2. Sections of PTX ISA 9.0. */
+/* Bulk copies beside those of async.cuh: to another CTA's shared memory, and into L2; a fence. Sections of PTX ISA 9.0. */
 #ifndef RIDGE_PTX_BULK_CUH
 #define RIDGE_PTX_BULK_CUH
 
@@ -14,6 +14,13 @@ static __device__ __forceinline__ void bulk_send(uint32_t mapped, uint32_t share
                      mapped),
                  "r"(shared), "r"(bytes), "r"(mapped_barrier)
                  : "memory");
+}
+
+/* 9.7.13.4 (membar / fence): bulk copies that follow read what this thread has seen of global memory, by an acquire of
+ * what other CTAs wrote with ordinary stores. */
+static __device__ __forceinline__ void fence_proxy_async_global()
+{
+    asm volatile("fence.proxy.async.global;" ::: "memory");
 }
 
 /* 9.7.9.25.4.2 (cp.async.bulk.prefetch): `bytes`, a multiple of 16, into L2. */
