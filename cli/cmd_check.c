@@ -211,6 +211,7 @@ static int check_all(struct checking *c, struct ridge_error *err)
     const struct session *s = &c->session;
     const char *last = "";
     int status = RIDGE_OK;
+    session_tell_left_out(s);
     for (int i = 0; i < s->registry.count && status == RIDGE_OK && !session_interrupted(); i++) {
         const struct ridge_entry *entry = s->registry.entry[i];
         if (strcmp(entry->family, last) == 0 || entry->variant->kind != s->info.device.kind ||

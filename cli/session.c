@@ -286,6 +286,29 @@ bool session_for_others(const struct session *s, const struct ridge_family *fami
     return others && !shape_has_axes(family, shape);
 }
 
+static bool left_out(const struct session *s, const struct ridge_entry *entry)
+{
+    if (entry->variant->kind != s->info.device.kind || !registry_match(entry, s->options.family, s->options.variant))
+        return false;
+    for (int i = 0; i < s->options.shapes; i++)
+        if (!strchr(s->options.shape[i], '=') || !session_for_others(s, entry->problem, s->options.shape[i]))
+            return false;
+    return s->options.shapes > 0;
+}
+
+void session_tell_left_out(const struct session *s)
+{
+    const char *last = "";
+    for (int i = 0; i < s->registry.count; i++) {
+        const struct ridge_entry *entry = s->registry.entry[i];
+        if (strcmp(entry->family, last) == 0 || !left_out(s, entry))
+            continue;
+        last = entry->family;
+        fprintf(stderr, "note: %s is left out: --shape=%s%s names axes that it has not\n", last, s->options.shape[0],
+                s->options.shapes > 1 ? " and so on" : "");
+    }
+}
+
 static int add_step(struct plan *plan, const struct ridge_entry *entry, const int64_t *dim, struct ridge_error *err)
 {
     struct step *grown = realloc(plan->step, ((size_t)plan->count + 1) * sizeof *grown);
@@ -435,6 +458,8 @@ int session_plan(const struct session *s, enum ridge_kind kind, struct plan *pla
         status = nothing_to_run(s, kind, matched, elsewhere, err);
     if (status == RIDGE_OK)
         status = session_refuse(s, err);
+    if (status == RIDGE_OK)
+        session_tell_left_out(s);
     if (status) {
         free(plan->step);
         *plan = (struct plan){0};

@@ -91,6 +91,9 @@ bool session_selects(const struct session_options *o, const struct ridge_family 
 /* Whether a shape "axis=value,..." is meant for other selected families: they have its axes and this one has not. */
 bool session_for_others(const struct session *session, const struct ridge_family *family, const char *shape);
 
+/* A line on standard error for each selected family of which every --shape is for others. session_plan does so. */
+void session_tell_left_out(const struct session *session);
+
 /* Operations and bytes, as a measure of how long a step takes. */
 double step_cost(const struct step *step);
 

@@ -55,6 +55,11 @@ done < <("$RIDGE" list --device host | awk '/^[a-z].*: / { sub(":.*", ""); famil
   expect 2 '--min-samples=0' bench $gemm --min-samples 0
   expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --min-samples 5 --max-samples 3
   expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --max-samples 3 --min-samples 5
+  expect 0 'note: rope is left out: --shape=m=8,n=8,k=8 names axes that it has not' bench --device host \
+    --family gemm_f32 --family rope --shape m=8,n=8,k=8 --max-samples 1
+  expect 0 'note: rope is left out' check --device host --family gemm_f32 --family rope --shape m=8,n=8,k=8
+  "$RIDGE" bench --device host --family gemm_f32 --family rope --shape m=8,n=8,k=8 --shape tokens=4 --max-samples 1 2>&1 |
+    grep 'left out: --shape' && { echo 'FAIL: a family that has a shape is left out'; failed=1; }
   expect 0 ' ok .*s +one sample ' bench $gemm --shape m=8,n=8,k=8 --max-samples 1 --json "$folder/one.jsonl"
   grep -q '"ci95_ns":null.*"stop":"max"' "$folder/one.jsonl" || { echo 'FAIL: an interval of one sample'; failed=1; }
   expect 0 'h01_naive' report "$folder/one.jsonl"
