@@ -46,6 +46,11 @@ expect 0 "gnuplot is not on PATH" env PATH="$work/bin" "$RIDGE" roofline "$h200"
 [ -s "$work/later/roofline_h200-sxm_hbm.gp" ] || fail "no script without gnuplot"
 [ -s "$work/later/roofline_h20_placed_hbm.gp" ] || fail "no script of the other device without gnuplot"
 
+# A line a shape first: the step whose interval ends first, of how many.
+PATH="$work/bin" "$RIDGE" roofline "$h200" --device h20 --out "$work/later" 2>&1 | sed -n '/least upper end/,/^$/p' >"$work/choices"
+[ "$(wc -l <"$work/choices")" -eq 14 ] && grep -qE '^rope +2048x32x64x8192 +02_lut_float2 +4 +10\.32 us +8\.597 us +10\.32 us +hbm +8\.597 us' "$work/choices" &&
+    grep -qE '^ +8192x8192x8192 +90_cublaslt +2 ' "$work/choices" || { cat "$work/choices"; fail "one step a shape"; }
+
 # An emulated kernel: on the roofs of the device that it emulates only, with a mark and a note of its own; in the report
 # held against those roofs too.
 sed 's/"emulate": *{"requested": *"none"}/"emulate":{"requested":"h20"}/' "$h200" >"$work/emulated.jsonl"
