@@ -28,6 +28,23 @@ for script in baseline_report ci_gpu.sh regress; do
 done
 COMPUTE_SANITIZER=true expect 4 '^sanitize_gpu: /nowhere/ridge is not there' env RIDGE=/nowhere/ridge scripts/sanitize_gpu
 
+# Records for baselines: a name nobody knows, a run that ends early, one that is whole, one that is there.
+expect 2 "^baseline_records: no records are called 'no' " scripts/baseline_records mla no
+expect 4 '^baseline_records: /nowhere/ridge is not there' env RIDGE=/nowhere/ridge scripts/baseline_records mla
+expect 0 '^mla: .*--rounds 3 .*--variant gemm_bf16_90_cublaslt' scripts/baseline_records --list mla
+cat >records <<'EOF'
+#!/bin/sh
+for file; do :; done
+echo '{}' >>"$file"
+exit "$STATUS"
+EOF
+chmod +x records
+STATUS=4 expect 1 '^out/mla.jsonl: 0 s' env RIDGE=./records OUT=out scripts/baseline_records mla
+[ ! -e out/mla.jsonl ] || { echo 'FAIL: records of a run that did not end are taken for whole'; failed=1; }
+STATUS=0 expect 0 '^out/mla.jsonl: 0 s' env RIDGE=./records OUT=out scripts/baseline_records mla
+[ "$(wc -l <out/mla.jsonl)" = 1 ] || { echo 'FAIL: what an earlier run left is among the records'; failed=1; }
+expect 0 '^out/mla.jsonl: there' env RIDGE=./records OUT=out scripts/baseline_records mla
+
 # A compiler that reports REPORT of a kernel for ARCH and makes an object.
 cat >compiler <<'EOF'
 #!/bin/sh
