@@ -66,6 +66,8 @@ void session_close(struct session *session);
 /* Opens the file of --json. Where that is standard output ("-" too), text goes to standard error from here on. */
 int session_open_writer(struct record_writer *writer, const char *path, struct ridge_error *err);
 
+/* Installs the handlers; part of session_open. */
+void session_handle_signals(void);
 /* What to name should the program crash. */
 void session_running(const struct ridge_entry *entry, const int64_t *dim);
 bool session_interrupted(void);
