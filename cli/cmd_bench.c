@@ -133,6 +133,7 @@ static void warn_of_load(const struct bench *b)
                b->session.info.device.sms);
 }
 
+/* A signal finds the old line or the new one, never a freed one. */
 static void set_line(struct bench *b, int step, char *line)
 {
     char *before = b->line[step];
@@ -140,6 +141,7 @@ static void set_line(struct bench *b, int step, char *line)
     free(before);
 }
 
+/* Writes and prints a step's record. A draft's interval of the median is made up for first. */
 static int emit(struct bench *b, int step, struct ridge_error *err)
 {
     struct taken *taken = &b->taken[step];
