@@ -105,15 +105,10 @@ static __global__ void __launch_bounds__(mla_threads, 1)
     }
 }
 
-static int64_t part_elements(const int64_t *dim, int parts)
-{
-    return (int64_t)2 * parts * mla_row_tiles(dim) * mla_half_layout::of_tile;
-}
-
 static size_t workspace_bytes(const int64_t *dim, const struct ridge_device *device)
 {
     const int parts = mla_tile_parts(dim, device);
-    return part_elements(dim, parts) * sizeof(uint4) + (size_t)(2 * parts * 2 * dim[1] * dim[3]) * sizeof(float2);
+    return mla_part_elements<mla_half_layout>(dim, parts) * sizeof(uint4) + (size_t)(2 * parts * 2 * dim[1] * dim[3]) * sizeof(float2);
 }
 
 static int setup(struct ridge_call *call, void **state)
@@ -122,7 +117,7 @@ static int setup(struct ridge_call *call, void **state)
     if (mla_meet_setup(call, (const void *)meet_kernel, meet_bytes, mla_tile_rows, parts, state))
         return 1;
     mla_tile_arguments *arguments = (mla_tile_arguments *)*state;
-    arguments->split.part_lse = (float *)((uint4 *)call->workspace + part_elements(call->dim, parts));
+    arguments->split.part_lse = (float *)((uint4 *)call->workspace + mla_part_elements<mla_half_layout>(call->dim, parts));
     arguments->evict_first = mla_meet_evict_first(call);
     return 0;
 }

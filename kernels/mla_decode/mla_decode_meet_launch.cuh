@@ -29,6 +29,12 @@ static inline int mla_meet_setup(struct ridge_call *call, const void *kernel, in
     return 0;
 }
 
+/* Elements of all partial results, two slots a part, of a layout as mla_decode_meet.cuh describes it. */
+template <typename layout> static inline int64_t mla_part_elements(const int64_t *dim, int parts)
+{
+    return (int64_t)2 * parts * mla_row_tiles(dim) * layout::of_tile;
+}
+
 /* Keys that leave L2 first do not push out what else is there, dirty lines that would have to be written among them;
  * of a cache of many times its size that costs more than it saves. */
 static inline bool mla_meet_evict_first(const struct ridge_call *call)
