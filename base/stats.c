@@ -79,12 +79,14 @@ static void percentile_interval(double *value, double level, double *low, double
     *high = sorted_quantile(value, RESAMPLES, 0.5 * (1 + level));
 }
 
-struct stats stats_draft(const double *sample, size_t n)
+struct stats stats_of(const double *sample, size_t n, uint64_t seed)
 {
     struct stats stats = {n, NAN, NAN, NAN, NAN, {NAN, NAN}};
+    double value[RESAMPLES];
     double *sorted = sorted_copy(sample, n);
     double *deviation = malloc(n * sizeof *deviation + 1);
-    if (!sorted || !deviation)
+    uint32_t *drawn = malloc(n * sizeof *drawn + 1);
+    if (!sorted || !deviation || !drawn)
         goto out;
 
     stats.median = sorted_quantile(sorted, n, 0.5);
@@ -93,26 +95,13 @@ struct stats stats_draft(const double *sample, size_t n)
     for (size_t i = 0; i < n; i++)
         deviation[i] = fabs(sorted[i] - stats.median);
     stats.mad = stats_quantile(deviation, n, 0.5);
+    for (int i = 0; i < RESAMPLES; i++)
+        value[i] = resampled_median(sorted, n, drawn, &seed);
+    if (n > 1)
+        percentile_interval(value, 0.95, &stats.ci95[0], &stats.ci95[1]);
 out:
     free(sorted);
     free(deviation);
-    return stats;
-}
-
-struct stats stats_of(const double *sample, size_t n, uint64_t seed)
-{
-    struct stats stats = stats_draft(sample, n);
-    double value[RESAMPLES];
-    double *sorted = sorted_copy(sample, n);
-    uint32_t *drawn = malloc(n * sizeof *drawn + 1);
-    if (!sorted || !drawn || n < 2)
-        goto out;
-
-    for (int i = 0; i < RESAMPLES; i++)
-        value[i] = resampled_median(sorted, n, drawn, &seed);
-    percentile_interval(value, 0.95, &stats.ci95[0], &stats.ci95[1]);
-out:
-    free(sorted);
     free(drawn);
     return stats;
 }

@@ -19,8 +19,6 @@ struct stats_interval {
 
 /* All NaN for n == 0. */
 struct stats stats_of(const double *sample, size_t n, uint64_t seed);
-/* Without the interval, which takes a thousand times as long as the rest. */
-struct stats stats_draft(const double *sample, size_t n);
 
 /* Quantile q in [0, 1], type 7. NaN for n == 0. */
 double stats_quantile(const double *sample, size_t n, double q);

@@ -20,7 +20,6 @@ struct runner {
     const struct metric_group *group; /* NULL: no counters, for the reason in counters_reason */
     const char *counters_reason;
     bool time;    /* false: check only */
-    bool draft;   /* another round follows: the record gets no interval of the median yet */
     bool foreign; /* variants of shared objects take part: the commit does not name all of the code */
     uint64_t seed;
     const char *run_id;

@@ -188,15 +188,14 @@ void record_time(json_t *record, const struct runner *runner, const struct sampl
     const double *used = traced ? kernel : event;
     for (size_t i = 0; i < n; i++)
         json_array_append_new(values, json_real(round(used[i])));
-    struct stats stats = runner->draft ? stats_draft(used, n) : stats_of(used, n, runner->seed);
+    struct stats stats = stats_of(used, n, runner->seed);
     bool host = runner->info->device.kind == RIDGE_HOST;
     record_set_string(record, "time.clock", traced ? "kernel" : host ? "host" : "event");
     record_set_number(record, "time.median_ns", stats.median);
     record_set_number(record, "time.mad_ns", stats.mad);
     record_set_number(record, "time.p05_ns", stats.p05);
     record_set_number(record, "time.p95_ns", stats.p95);
-    record_set(record, "time.ci95_ns",
-               n > 1 && !runner->draft ? json_pack("[f,f]", stats.ci95[0], stats.ci95[1]) : NULL);
+    record_set(record, "time.ci95_ns", n > 1 ? json_pack("[f,f]", stats.ci95[0], stats.ci95[1]) : NULL);
     record_set(record, "time.samples_ns", values);
     record_set(record, "time.discarded", json_integer((json_int_t)samples->discarded));
     record_set(record, "time.rounds", json_integer((json_int_t)samples->rounds));

@@ -87,16 +87,6 @@ static void interval_depends_on_seed_alone(void **state)
     ASSERT_NEAR(c.ci95[0], a.ci95[0], 0.05);
 }
 
-static void a_draft_lacks_the_interval_alone(void **state)
-{
-    (void)state;
-    const double x[] = {3.1, 1.2, 9.5, 4.4, 4.4};
-    struct stats draft = stats_draft(x, 5), whole = stats_of(x, 5, 1);
-    assert_true(draft.n == whole.n && draft.median == whole.median && draft.mad == whole.mad);
-    assert_true(draft.p05 == whole.p05 && draft.p95 == whole.p95);
-    assert_true(isnan(draft.ci95[0]) && isnan(draft.ci95[1]) && whole.ci95[1] > 0);
-}
-
 /* The exact distribution of a resampled median is binomial: P(median* <= x_(j)) = P(Bin(n, j/n) >= (n+1)/2). For
  * n = 25 its 2.5 and 97.5 % points are the 8th and the 18th sample. */
 static void interval_matches_exact_bootstrap(void **state)
@@ -164,7 +154,6 @@ int main(void)
         cmocka_unit_test(nothing_is_said_of_nothing),
         cmocka_unit_test(one_sample_and_equal_samples),
         cmocka_unit_test(interval_depends_on_seed_alone),
-        cmocka_unit_test(a_draft_lacks_the_interval_alone),
         cmocka_unit_test(interval_matches_exact_bootstrap),
         cmocka_unit_test(interval_covers_the_true_median),
         cmocka_unit_test(ratio_of_medians),

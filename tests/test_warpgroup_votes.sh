@@ -11,7 +11,7 @@ suspects() {
     function braces(text) { return gsub(/[{]/, "", text) - gsub(/[}]/, "", text) }
     FNR == 1 { depth = pending = 0 }
     depth > 0 || pending {
-      if ($0 ~ /wgmma_(fence|commit|wait|bf16|f16|e4m3|settle_)/) print FILENAME ":" FNR ": " $0
+      if ($0 ~ /wgmma_(fence|commit|wait|bf16|f16|e4m3)/) print FILENAME ":" FNR ": " $0
       depth += braces($0)
       pending = 0
       next
