@@ -93,6 +93,41 @@ static void turns_have_their_place(void **state)
     assert_non_null(strstr(few_rows_complete(&plan, &products[2], dim, &h200), "are 64 in turns"));
 }
 
+/* Copies bring no more of A than there is, in whole swizzle atoms, which tiles share equally; stages stay what they
+ * are, and nothing changes for whole ones. */
+static void only_rows_that_exist_are_copied(void **state)
+{
+    (void)state;
+    static const struct {
+        int m, tiles, taken;
+    } rows[] = {{1, 1, 8},    {7, 1, 8},    {8, 1, 8},     {16, 1, 16},   {63, 1, 64},
+                {64, 1, 64},  {65, 1, 72},  {96, 1, 96},   {127, 1, 128}, {128, 1, 128},
+                {129, 2, 72}, {192, 2, 96}, {200, 2, 104}, {255, 2, 128}, {256, 2, 128}};
+    for (size_t i = 0; i < 3 * sizeof rows / sizeof *rows; i++) {
+        const struct few_rows_product *product = &products[i % 3];
+        const int m = rows[i / 3].m, taken = rows[i / 3].taken;
+        const int64_t dim[] = {m, 2112, 4000};
+        struct few_rows_plan plan = {.rows = 64, .splits = 2};
+        assert_null(few_rows_complete(&plan, product, dim, &h200));
+        assert_int_equal(plan.tiles_a, rows[i / 3].tiles);
+        assert_int_equal(plan.taken, taken);
+        assert_in_range(plan.taken, 8, plan.width);
+        assert_in_range(m, (plan.tiles_a - 1) * taken + 1, plan.tiles_a * taken);
+        const int block = 64 * 128 + taken * (product->scaled ? 132 : 128);
+        assert_int_equal(plan.copied, product->turns ? block : 2 * block);
+        const int width = m > 64 ? 128 : 64;
+        assert_int_equal(plan.stage_bytes, plan.deep * (64 + width) * 128);
+        assert_int_equal(plan.scale_bytes, product->scaled ? plan.deep * width * 4 : 0);
+        if (m % 64 == 0 && m != 192)
+            assert_int_equal(plan.copied, plan.stage_bytes + plan.scale_bytes);
+    }
+    struct few_rows_plan plan;
+    assert_true(complete(&plan, 16, 1, 100, 2112, 4000)); /* few rows of B */
+    assert_int_equal(plan.copied, 2 * (16 * 128 + 104 * 132));
+    assert_true(complete(&plan, 128, 1, 100, 2112, 4000)); /* a warpgroup has all rows of A */
+    assert_int_equal(plan.copied, 2 * (128 * 128 + 104 * 132));
+}
+
 /* A stage is held until the next one is there: one stage would wait for itself. */
 static void there_are_two_stages(void **state)
 {
@@ -239,11 +274,17 @@ static void plans_are_obeyed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_memory_is_laid_out), cmocka_unit_test(turns_have_their_place),
-        cmocka_unit_test(there_are_two_stages),      cmocka_unit_test(every_block_is_one_splits),
-        cmocka_unit_test(every_group_has_an_owner),  cmocka_unit_test(choice_fits_the_chip),
-        cmocka_unit_test(a_bad_plan_is_refused),     cmocka_unit_test(plans_are_obeyed),
-        cmocka_unit_test(few_ctas_do_what_more_do),  cmocka_unit_test(parts_in_turns_are_those_measured),
+        cmocka_unit_test(shared_memory_is_laid_out),
+        cmocka_unit_test(turns_have_their_place),
+        cmocka_unit_test(there_are_two_stages),
+        cmocka_unit_test(every_block_is_one_splits),
+        cmocka_unit_test(every_group_has_an_owner),
+        cmocka_unit_test(choice_fits_the_chip),
+        cmocka_unit_test(a_bad_plan_is_refused),
+        cmocka_unit_test(plans_are_obeyed),
+        cmocka_unit_test(few_ctas_do_what_more_do),
+        cmocka_unit_test(parts_in_turns_are_those_measured),
+        cmocka_unit_test(only_rows_that_exist_are_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,31 @@ static void shared_memory_is_laid_out(void **state)
     assert_true(plans > 300);
 }
 
+/* Copies bring no more of A than there is, in whole swizzle atoms; places stay what they are. */
+static void only_rows_that_exist_are_copied(void **state)
+{
+    (void)state;
+    static const int rows[][2] = {{1, 8},   {7, 8},   {8, 8},   {16, 16},   {63, 64},
+                                  {64, 64}, {65, 72}, {96, 96}, {127, 128}, {128, 128}}; /* m, copied */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int j = 0; j < (int)ONE_WAVE_CANDIDATES; j++) {
+            const int64_t dim[] = {rows[i][0], 24576, 512};
+            struct one_wave_plan plan, whole;
+            if (!one_wave_candidate(j, dim, &h200, &plan))
+                continue;
+            assert_int_equal(plan.taken, rows[i][1]);
+            assert_in_range(plan.taken, dim[0], plan.rows);
+            assert_int_equal(plan.copied, rows[i][1] * 128 + rows[i][1] * 4);
+            assert_true(one_wave_candidate(j, (const int64_t[]){plan.rows, 24576, 512}, &h200, &whole));
+            assert_int_equal(whole.copied, whole.rows * 128 + whole.rows * 4);
+            assert_int_equal(plan.stages, whole.stages);
+            assert_int_equal(plan.bytes, whole.bytes);
+        }
+    static const int64_t more[] = {129, 200};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(one_wave_fastest((const int64_t[]){more[i], 24576, 512}, &h200).stages, 0);
+}
+
 static void every_column_has_a_cta(void **state)
 {
     (void)state;
@@ -156,9 +181,13 @@ static void plans_are_obeyed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_memory_is_laid_out), cmocka_unit_test(every_column_has_a_cta),
-        cmocka_unit_test(choice_is_one_wave),        cmocka_unit_test(a_bad_plan_is_refused),
-        cmocka_unit_test(plans_are_obeyed),          cmocka_unit_test(the_faster_step_is_estimated_so),
+        cmocka_unit_test(shared_memory_is_laid_out),
+        cmocka_unit_test(every_column_has_a_cta),
+        cmocka_unit_test(choice_is_one_wave),
+        cmocka_unit_test(a_bad_plan_is_refused),
+        cmocka_unit_test(plans_are_obeyed),
+        cmocka_unit_test(the_faster_step_is_estimated_so),
+        cmocka_unit_test(only_rows_that_exist_are_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

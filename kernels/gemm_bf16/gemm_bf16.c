@@ -12,12 +12,13 @@ static const struct ridge_shape shapes[] = {
 };
 
 /* k a multiple of 8 where tensor copies are to run; rings that wrap; tiles cut on both sides; n that is odd, even, and
- * a multiple of 8; several tiles an SM. */
+ * a multiple of 8; several tiles an SM; rows of A that do not fill a tile, whose others stay in shared memory from
+ * before, in rings that wrap. */
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {
-    {1, 1, 1},      {3, 5, 7},        {65, 33, 17},     {128, 128, 128},  {129, 127, 130},
-    {1, 300, 64},   {257, 1, 31},     {100, 260, 384},  {64, 64, 512},    {256, 256, 33},
-    {1, 8, 8},      {129, 127, 136},  {300, 522, 72},   {520, 1000, 320}, {130, 264, 648},
-    {8, 35872, 72}, {24, 35872, 328}, {261, 288, 200},
+    {1, 1, 1},      {3, 5, 7},        {65, 33, 17},    {128, 128, 128},  {129, 127, 130},  {1, 300, 64},
+    {257, 1, 31},   {100, 260, 384},  {64, 64, 512},   {256, 256, 33},   {1, 8, 8},        {129, 127, 136},
+    {300, 522, 72}, {520, 1000, 320}, {130, 264, 648}, {8, 35872, 72},   {24, 35872, 328}, {261, 288, 200},
+    {7, 300, 1608}, {16, 144, 2048},  {65, 272, 1672}, {200, 144, 1736},
 };
 
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)

@@ -2,8 +2,9 @@
 /*
  * Few rows of A against many of B: the time is that of reading B. The operands change places, so that rows of B, which
  * are many, fill the 64 rows of a wgmma, and 64 or 128 rows of A are its columns. A tile has any multiple of 16 rows of
- * B, which fits the work to the SMs: rows of a wgmma past it multiply what lies behind in shared memory, and are not
- * stored. k may be split over the CTAs of a cluster, which then send each other their sums.
+ * B, which fits the work to the SMs, and only those rows of A that there are: past them a wgmma multiplies whatever
+ * lies in shared memory, which is not stored. k may be split over the CTAs of a cluster, which then send each other
+ * their sums.
  *
  * Such a kernel is its latencies. Nothing precedes the first loads but the initialisation of the barriers that they
  * complete on; a stage is two blocks of 128 bytes along k, so that there are few barriers and DRAM is asked for
@@ -38,7 +39,7 @@ static __device__ __forceinline__ few_rows_part few_rows_part_of(const few_rows_
 {
     const int split = (int)blockIdx.x;
     return {split, split * plan.blocks_split + min(split, plan.blocks_rest),
-            plan.blocks_split + (split < plan.blocks_rest), (int)blockIdx.z * plan.width};
+            plan.blocks_split + (split < plan.blocks_rest), (int)blockIdx.z * plan.taken};
 }
 
 /* The producer's place: a stage of a tile. Where a part of k has an odd number of blocks, the last stage's second is
@@ -56,7 +57,7 @@ static __device__ __forceinline__ void few_rows_load(const few_rows_arguments &a
     const int b_bytes = plan.rows * 128, a_bytes = plan.width * 128, row_b = next.index * plan.rows;
     const uint32_t full = ring_full(ring, next.at), data = ring.data + next.at.stage * plan.stage_bytes;
     const int block = part.first + next.block, second = next.block + 1 < part.blocks ? block + 1 : plan.blocks;
-    mbarrier_arrive_expect(full, plan.stage_bytes + plan.scale_bytes);
+    mbarrier_arrive_expect(full, plan.copied);
     tma_load_hint(data, &arguments.b, block * product::depth, row_b, full, once);
     tma_load_hint(data + b_bytes, &arguments.b, second * product::depth, row_b, full, once);
     tma_load(data + 2 * b_bytes, &arguments.a, block * product::depth, part.row_a, full);
@@ -93,8 +94,8 @@ struct few_rows_reader {
     ring_place at;
     int stage_bytes, scale_bytes;
     uint32_t b, a, b_bytes,
-        a_bytes;     /* the warpgroup's rows of B and the rows of A in a stage, and their second blocks */
-    uint32_t scales; /* of stage 0 */
+        a_bytes;                 /* the warpgroup's rows of B and the rows of A in a stage, and their second blocks */
+    uint32_t scales, scale_step; /* of stage 0; from a block of it to the next */
 };
 
 /* wgmma descriptors of a block (0 or 1) of the stage that the reader is at. */
@@ -183,7 +184,8 @@ static __device__ __forceinline__ void few_rows_consume(const few_rows_arguments
                               (uint32_t)(plan.rows * 2 + row_a) * 128,
                               (uint32_t)plan.rows * 128,
                               (uint32_t)plan.width * 128,
-                              ring.data + plan.scales + row_a * 4 + threadIdx.x % 4 * 8};
+                              ring.data + plan.scales + row_a * 4 + threadIdx.x % 4 * 8,
+                              (uint32_t)plan.taken * 4};
     typename product::scales scales = product::load_scales(arguments, part, (int)blockIdx.y * plan.rows + row, 0);
     named_sync(1, plan.consumers + 32);
 #pragma unroll 1
@@ -191,7 +193,7 @@ static __device__ __forceinline__ void few_rows_consume(const few_rows_arguments
         float total[4 * product::groups] = {};
         product::accumulate(total, arguments, reader, part, index * plan.rows + row, scales);
         scales = product::load_scales(arguments, part, (index + plan.clusters) * plan.rows + row, 0);
-        const few_rows_block_d d = few_rows_block_d_of(plan, part.row_a, index * plan.rows, ring.data);
+        const few_rows_block_d d = few_rows_block_d_of(plan, arguments.out, part.row_a, index * plan.rows, ring.data);
         if (plan.splits > 1)
             few_rows_meet<product::groups>(plan, ring, part.split, arguments.out, d, total);
         else

@@ -17,7 +17,7 @@ static inline int few_rows_encode(const struct ridge_call *call, enum ridge_dtyp
     const struct few_rows_plan *plan = &arguments->plan;
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const struct tensor_map_matrix b = {dtype, call->buffer[1], n, k, k, plan->rows, depth, 128, "b"};
-    const struct tensor_map_matrix a = {dtype, call->buffer[0], m, k, k, plan->width, depth, 128, "a"};
+    const struct tensor_map_matrix a = {dtype, call->buffer[0], m, k, k, plan->taken, depth, 128, "a"};
     return tensor_map_encode(call, &b, &arguments->b) || tensor_map_encode(call, &a, &arguments->a);
 }
 
@@ -93,8 +93,8 @@ static void few_rows_issued(const int64_t *dim, const struct ridge_device *devic
     *(product<64>::traits.scaled ? &work->flop_fp8 : &work->flop_bf16) = tiles * blocks * warpgroups * flop;
     if (product<64>::traits.scaled)
         work->flop_fp32 = tiles * blocks * warpgroups * 2 * 64 * 64;
-    work->bytes_l2 = tiles * blocks * 128 * (plan.rows + plan.width);
-    work->bytes_smem = tiles * blocks * 128 * (plan.rows + plan.width + warpgroups * 128);
+    work->bytes_l2 = tiles * blocks * 128 * (plan.rows + plan.taken);
+    work->bytes_smem = tiles * blocks * 128 * (plan.rows + plan.taken + warpgroups * 128);
     work->bytes_dsmem = tiles * (plan.splits - 1) * warpgroups * 64 * 64 * 4;
 }
 

@@ -40,6 +40,8 @@ struct few_rows_plan {
     int stage_bytes, scale_bytes;   /* of a stage: blocks of both operands; of scales */
     int scales, sums, merge, staging, barriers, bytes; /* shared memory: where what begins, and its end */
     bool turns;                                        /* of the product */
+    int taken;  /* rows of A that a tile has: the rest of `width` is not copied, is read and means nothing */
+    int copied; /* bytes of a stage that copies bring */
 };
 
 static inline int few_rows_up(int64_t value, int64_t by)
@@ -144,6 +146,7 @@ static inline const char *few_rows_complete(struct few_rows_plan *plan, const st
     if (plan->splits > plan->blocks)
         return "there are fewer blocks of 128 bytes along k than splits";
     plan->tiles_a = few_rows_up(dim[0], plan->width);
+    plan->taken = few_rows_up(dim[0], 8 * plan->tiles_a) * 8; /* whole swizzle atoms */
     plan->tiles_b = few_rows_up(dim[1], plan->rows);
     if (plan->clusters < 1 || plan->clusters > plan->tiles_b)
         plan->clusters = plan->tiles_b;
@@ -157,6 +160,7 @@ static inline const char *few_rows_complete(struct few_rows_plan *plan, const st
     plan->readers = plan->consumers / (plan->turns ? 64 : 32);
     plan->stage_bytes = 128 * plan->deep * (plan->rows + plan->width);
     plan->scale_bytes = product->scaled ? 4 * plan->deep * plan->width : 0;
+    plan->copied = plan->deep * (128 * (plan->rows + plan->taken) + (product->scaled ? 4 * plan->taken : 0));
     if (plan->turns)
         few_rows_place_turns(plan, device);
     else

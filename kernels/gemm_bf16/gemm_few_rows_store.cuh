@@ -43,19 +43,20 @@ static __device__ __forceinline__ void few_rows_stage(uint32_t place, int group,
 
 /* A warp's block of D: 16 columns, 64 or 128 rows, and where it is staged. */
 struct few_rows_block_d {
-    int64_t row, column;
-    bool stored; /* its columns are the tile's */
+    int64_t row, column, end; /* end: of the tile's rows */
+    bool stored;              /* its columns are the tile's */
     uint32_t place;
 };
 
 /* Of the tile with corner (row_a, row_b); the plan's shared memory begins at `data`. */
-static __device__ __forceinline__ few_rows_block_d few_rows_block_d_of(const few_rows_plan &plan, int row_a, int row_b,
+static __device__ __forceinline__ few_rows_block_d few_rows_block_d_of(const few_rows_plan &plan,
+                                                                       const gemm_output &out, int row_a, int row_b,
                                                                        uint32_t data)
 {
     const int warp = threadIdx.x / 32, wide = plan.width / plan.columns - 1,
               local = (warp / 4 >> wide) * 64 + warp % 4 * 16;
-    return {row_a + (warp / 4 & wide) * 64, (int64_t)row_b + local, local < plan.rows,
-            data + plan.staging + warp * FEW_ROWS_STAGING};
+    return {row_a + (warp / 4 & wide) * 64, (int64_t)row_b + local, min(out.m, (int64_t)row_a + plan.taken),
+            local < plan.rows, data + plan.staging + warp * FEW_ROWS_STAGING};
 }
 
 /* What is staged, `rows` rows of the block from `first` on. */
@@ -69,7 +70,7 @@ static __device__ __forceinline__ void few_rows_store(const gemm_output &out, co
     for (int i = 0; i < 2; i++) {
         const int staged = i * 16 + lane / 2;
         const int64_t row = d.row + first + staged;
-        if (staged < rows && d.stored && row < out.m && column < out.n)
+        if (staged < rows && d.stored && row < d.end && column < out.n)
             few_rows_store_unit(out, row, column, ld_shared_v4(few_rows_staged(d.place, staged, unit)));
     }
     __syncwarp();

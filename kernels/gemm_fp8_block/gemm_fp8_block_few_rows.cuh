@@ -27,7 +27,7 @@ template <int columns> struct few_rows_fp8_block {
                                                   m,
                                                   gemm_fp8_block_pitch_a(m),
                                                   arguments->plan.deep,
-                                                  arguments->plan.width,
+                                                  arguments->plan.taken,
                                                   0,
                                                   "scale_a"};
         arguments->scale_b = (const float *)call->buffer[3];
@@ -85,7 +85,7 @@ template <int columns> struct few_rows_fp8_block {
         start(even, reader, 0);
         start(odd, reader, 1);
         promote<1>(total, even, scale_a, scale_even);
-        promote<0>(total, odd, scale_a + reader.scale_bytes / 2, scale_odd);
+        promote<0>(total, odd, scale_a + reader.scale_step, scale_odd);
         __syncwarp();
         few_rows_release(ring_empty(reader.stages, reader.at));
         ring_next(reader.stages, reader.at);

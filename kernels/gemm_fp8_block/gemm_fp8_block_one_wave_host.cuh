@@ -27,9 +27,9 @@ static inline int one_wave_encode(const struct ridge_call *call, struct one_wave
     const struct one_wave_plan *plan = &arguments->plan;
     const int64_t m = call->dim[0], n = call->dim[1], k = call->dim[2];
     const struct tensor_map_matrix b = {RIDGE_E4M3, call->buffer[1], n, k, k, plan->columns, 128, 128, "b", true};
-    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, plan->rows, 128, 128, "a"};
+    const struct tensor_map_matrix a = {RIDGE_E4M3, call->buffer[0], m, k, k, plan->taken, 128, 128, "a"};
     const struct tensor_map_matrix scale_a = {
-        RIDGE_F32, call->buffer[2], plan->blocks, m, gemm_fp8_block_pitch_a(m), 1, plan->rows, 0, "scale_a"};
+        RIDGE_F32, call->buffer[2], plan->blocks, m, gemm_fp8_block_pitch_a(m), 1, plan->taken, 0, "scale_a"};
     arguments->whole = n % 8 == 0;
     return tensor_map_encode(call, &b, &arguments->b) || tensor_map_encode(call, &a, &arguments->a) ||
            tensor_map_encode(call, &scale_a, &arguments->scale_a);
@@ -85,12 +85,13 @@ static void one_wave_issued(const int64_t *dim, const struct ridge_device *devic
     const struct one_wave_plan plan = one_wave_choose(dim, device);
     const double blocks = plan.blocks, columns = (double)plan.ctas * plan.pieces * plan.columns;
     const double fragments = plan.rows == 128 ? 2 : 1; /* of 64 rows, which read the same rows of B */
-    const double a = (double)plan.ctas * plan.rows * blocks * 128, b = columns * blocks * 128;
+    const double a = (double)plan.ctas * plan.taken * blocks * 128, b = columns * blocks * 128;
+    const double read_a = (double)plan.ctas * plan.pieces * 128 * blocks * 128; /* of 64 rows by both warpgroups */
     work->tiles = plan.ctas;
     work->flop_fp8 = 2 * plan.rows * columns * blocks * 128;
     work->flop_fp32 = 2 * plan.rows * columns * blocks;
-    work->bytes_l2 = a + b + (double)plan.ctas * plan.rows * blocks * 4;
-    work->bytes_smem = a + b + fragments * b + a * plan.pieces * (plan.rows == 128 ? 1 : 2);
+    work->bytes_l2 = a + b + (double)plan.ctas * plan.taken * blocks * 4;
+    work->bytes_smem = a + b + fragments * b + read_a;
 }
 
 static int one_wave_list(const int64_t *dim, const struct ridge_device *device, char (*plan)[RIDGE_PLAN_BYTES], int max)

@@ -67,7 +67,7 @@ static __device__ __forceinline__ void one_wave_load_b(const one_wave_arguments 
     const one_wave_plan &plan = arguments.plan;
     const uint32_t full = ring_full(ring, next.at), data = ring.data + next.at.stage * tile::b_bytes;
     const int row = ((int)blockIdx.x * plan.pieces + next.piece) * tile::columns;
-    mbarrier_arrive_expect(full, tile::b_bytes + (next.piece == 0 ? tile::a_bytes + tile::scale_bytes : 0));
+    mbarrier_arrive_expect(full, tile::b_bytes + (next.piece == 0 ? plan.copied : 0));
     tma_load_hint(data, &arguments.b, next.block * 128, row, full, once);
 }
 

@@ -34,6 +34,8 @@ struct one_wave_plan {
     int stages;        /* of the ring of B */
     int places;        /* of A: a stage's, or a block's if A is kept for all pieces */
     int stages_at, staging, scales, barriers, bytes; /* shared memory: A from 0 on, then B and so on */
+    int taken;  /* rows of A that are copied: what lies behind them in a place is read and means nothing */
+    int copied; /* bytes of these and of their scales, of a block */
 };
 
 /* Completes a plan that has a shape and pieces, and may have stages. NULL, or the rule it breaks. */
@@ -45,6 +47,8 @@ static inline const char *one_wave_complete(struct one_wave_plan *plan, const in
     plan->blocks = few_rows_up(dim[2], 128);
     if (dim[0] > plan->rows)
         return "there are more rows of A than a tile has";
+    plan->taken = few_rows_up(dim[0], 8) * 8; /* whole swizzle atoms */
+    plan->copied = plan->taken * 132;
     if (plan->pieces < 1 || plan->pieces > ONE_WAVE_PIECES)
         return "a CTA does 1 to 16 pieces";
     plan->ctas = few_rows_up(dim[1], (int64_t)plan->columns * plan->pieces);
@@ -139,7 +143,8 @@ static inline bool one_wave_candidate(int i, const int64_t *dim, const struct ri
     return one_wave_complete(plan, dim, device) == NULL;
 }
 
-/* Of those whose tile is not half without rows: copies of rows beyond A have cost up to 1.7 times the whole time. */
+/* Of those whose tile is not half without rows: others were slower by far when those were copied, and have not been
+ * measured since. */
 static inline struct one_wave_plan one_wave_fastest(const int64_t *dim, const struct ridge_device *device)
 {
     struct one_wave_plan best = {0}, plan;

@@ -24,7 +24,7 @@ static __device__ __forceinline__ void turns_load_b(const few_rows_arguments &ar
 {
     const few_rows_plan &plan = arguments.plan;
     const uint32_t full = ring_full(ring, at.at);
-    mbarrier_arrive_expect(full, plan.stage_bytes + plan.scale_bytes);
+    mbarrier_arrive_expect(full, plan.copied);
     tma_load_hint(ring.data + at.at.stage * plan.stage_bytes, &arguments.b,
                   turns_block_of(plan, part, at.block) * product::depth, at.index * plan.rows, full, once);
 }
@@ -175,7 +175,8 @@ static __device__ __forceinline__ void turns_consume(const few_rows_arguments &a
                               (uint32_t)plan.rows * 128,
                               0,
                               0,
-                              ring.data + plan.scales + threadIdx.x % 4 * 8};
+                              ring.data + plan.scales + threadIdx.x % 4 * 8,
+                              0};
     int mine = turn;
     if (turn) {
         ring_next(ring, reader.at);
@@ -189,7 +190,8 @@ static __device__ __forceinline__ void turns_consume(const few_rows_arguments &a
         turns_accumulate<width, parts>(total, arguments, reader, part, mine, index * plan.rows, scales);
         scales = few_rows_fp8_block<width>::load_scales(arguments, part, (index + plan.clusters) * plan.rows, 0);
         turns_merge<width / 4>(plan, ring.data + plan.merge, turn, total, kept);
-        const turns_block_d d = {part.row_a + turn * (width / 2), (int64_t)index * plan.rows, 8,
+        const turns_block_d d = {part.row_a + turn * (width / 2), (int64_t)index * plan.rows,
+                                 min(arguments.out.m, (int64_t)part.row_a + plan.taken), 8,
                                  ring.data + plan.staging + turn * FEW_ROWS_LINES};
         if constexpr (parts) {
             turns_meet<width / 16>(plan, ring, part.split, arguments.out, d, kept);

@@ -34,7 +34,7 @@ static __device__ __forceinline__ void turns_merge(const few_rows_plan &plan, ui
 
 /* A warpgroup's block of D: up to 64 columns, `units` of 8, and 64 or 128 rows, 64 of which are staged at a time. */
 struct turns_block_d {
-    int64_t row, column;
+    int64_t row, column, end; /* end: of the tile's rows */
     int units;
     uint32_t place;
 };
@@ -57,7 +57,7 @@ static __device__ __forceinline__ void turns_store(const gemm_output &out, const
     for (int i = 0; i < 4; i++) {
         const int staged = i * 16 + thread / 8;
         const int64_t row = d.row + first + staged;
-        if (staged < rows && unit < d.units && row < out.m && column < out.n)
+        if (staged < rows && unit < d.units && row < d.end && column < out.n)
             few_rows_store_unit(out, row, column, ld_shared_v4(gemm_staged(d.place, staged, unit)));
     }
     named_sync(5 + threadIdx.x / 128, 128);
