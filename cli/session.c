@@ -166,16 +166,21 @@ static bool stands_in(const struct ridge_family *family, const struct ridge_shap
     return true;
 }
 
+/* A spelt shape is no glob. */
+static bool is_named(const struct ridge_family *family, const struct ridge_shape *shape, const char *glob)
+{
+    char name[256];
+    shape_name(family, shape->dim, name, sizeof name);
+    return !strchr(glob, '=') && (fnmatch(glob, shape->name, 0) == 0 || fnmatch(glob, name, 0) == 0);
+}
+
 bool session_selects(const struct session_options *o, const struct ridge_family *family,
                      const struct ridge_shape *shape)
 {
-    char name[256];
     if (o->shapes == 0)
         return shape->level <= o->level || stands_in(family, shape, o->level);
-    shape_name(family, shape->dim, name, sizeof name);
     for (int i = 0; i < o->shapes; i++)
-        if (!strchr(o->shape[i], '=') &&
-            (fnmatch(o->shape[i], shape->name, 0) == 0 || fnmatch(o->shape[i], name, 0) == 0))
+        if (is_named(family, shape, o->shape[i]))
             return true;
     return false;
 }
@@ -291,14 +296,53 @@ void session_hint(const struct session *s, const char *shape, char *text, size_t
     }
 }
 
-static int no_preset(const struct session *s, struct ridge_error *err)
+static int no_preset(const struct session *s, const char *shape, struct ridge_error *err)
 {
     char spelt[200];
-    if (!s->options.shapes)
+    if (!shape)
         return ridge_fail(err, RIDGE_INVALID, "nothing to run: no preset of this level here (see ridge list)");
-    session_hint(s, s->options.shape[0], spelt, sizeof spelt);
-    return ridge_fail(err, RIDGE_INVALID, "nothing to run: --shape=%.80s: no preset matches%s (see ridge list)",
-                      s->options.shape[0], spelt);
+    session_hint(s, shape, spelt, sizeof spelt);
+    return ridge_fail(err, RIDGE_INVALID, "nothing to run: --shape=%.80s: no preset matches%s (see ridge list)", shape,
+                      spelt);
+}
+
+/* RIDGE_INVALID for a --shape that names no preset, on whatever device. */
+static int refuse_shapes(const struct session *s, struct ridge_error *err)
+{
+    for (int i = 0; i < s->options.shapes; i++) {
+        bool named = strchr(s->options.shape[i], '=') != NULL;
+        for (int j = 0; j < s->registry.count && !named; j++) {
+            const struct ridge_family *family = s->registry.entry[j]->problem;
+            if (!registry_match(s->registry.entry[j], s->options.family, s->options.variant))
+                continue;
+            for (int k = 0; k < family->shapes; k++)
+                named |= is_named(family, &family->shape[k], s->options.shape[i]);
+        }
+        if (!named)
+            return no_preset(s, s->options.shape[i], err);
+    }
+    return RIDGE_OK;
+}
+
+/* RIDGE_INVALID for one of the globs of --family or --variant that nothing matches, on whatever device. */
+static int refuse_globs(const struct session *s, struct ridge_error *err)
+{
+    for (int variant = 0; variant < 2; variant++) {
+        const char *globs = variant ? s->options.variant : s->options.family;
+        for (size_t bytes; globs && *globs; globs += bytes + (globs[bytes] == '|')) {
+            char glob[128];
+            bytes = strcspn(globs, "|");
+            snprintf(glob, sizeof glob, "%.*s", (int)(bytes < sizeof glob ? bytes : sizeof glob), globs);
+            const char *family = variant ? NULL : glob, *name = variant ? glob : NULL;
+            bool matched = registry_left_out(family, name);
+            for (int i = 0; i < s->registry.count && !matched; i++)
+                matched = registry_match(s->registry.entry[i], family, name);
+            if (!matched)
+                return ridge_fail(err, RIDGE_INVALID, "--%s=%.80s: nothing matches (see ridge list)",
+                                  variant ? "variant" : "family", glob);
+        }
+    }
+    return RIDGE_OK;
 }
 
 static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool matched, bool elsewhere,
@@ -309,7 +353,7 @@ static int nothing_to_run(const struct session *s, enum ridge_kind kind, bool ma
     const char *family = s->options.family ? s->options.family : "*";
     const char *variant = s->options.variant ? s->options.variant : "*";
     if (matched)
-        return no_preset(s, err);
+        return no_preset(s, s->options.shapes ? s->options.shape[0] : NULL, err);
     if (!elsewhere)
         return ridge_fail(err, RIDGE_INVALID, "nothing to run: no variant matches '%s' in family '%s' (see ridge list)",
                           variant, family);
@@ -337,7 +381,7 @@ int session_refuse(const struct session *s, struct ridge_error *err)
     if (any && s->options.plan && !plans)
         return ridge_fail(err, RIDGE_INVALID, "--plan=%s: no selected variant has plans to choose from",
                           s->options.plan);
-    return RIDGE_OK;
+    return refuse_globs(s, err);
 }
 
 int session_plan(const struct session *s, enum ridge_kind kind, struct plan *plan, struct ridge_error *err)
@@ -363,6 +407,8 @@ int session_plan(const struct session *s, enum ridge_kind kind, struct plan *pla
         status = nothing_to_run(s, kind, matched, elsewhere, err);
     if (status == RIDGE_OK)
         status = session_refuse(s, err);
+    if (status == RIDGE_OK)
+        status = refuse_shapes(s, err);
     if (status == RIDGE_OK)
         session_tell_left_out(s);
     if (status) {

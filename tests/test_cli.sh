@@ -51,6 +51,9 @@ done < <("$RIDGE" list --device host | awk '/^[a-z].*: / { sub(":.*", ""); famil
   expect 2 'nothing to run' bench --device host --family 'no_such*'
   expect 2 '--shape=no_such_preset: no preset matches .see' bench $gemm --shape 'no_such_preset'
   expect 2 '--shape=4x4x4: no preset matches; .* spelt m=4,n=4,k=4 ' bench $gemm --shape 4x4x4
+  expect 2 '--shape=no_such: no preset matches .see' bench $gemm --shape m=4,n=4,k=4 --shape no_such
+  expect 2 '--variant=no_such: nothing matches' bench $gemm --shape m=4,n=4,k=4 --variant 'h*' --variant no_such
+  expect 2 '--family=no_such: nothing matches' bench $gemm --shape m=4,n=4,k=4 --family no_such
   expect 2 '--shape=4x5: no preset matches; .* spelt m=4,n=5,k=N ' bench $gemm --shape 4x5
   expect 2 '--min-samples=0' bench $gemm --min-samples 0
   expect 2 '--min-samples=5: more than --max-samples=3' bench $gemm --min-samples 5 --max-samples 3
