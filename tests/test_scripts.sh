@@ -37,6 +37,9 @@ while IFS=: read -r name arguments; do # without a GPU, which is looked for when
   # shellcheck disable=SC2086
   expect 4 '^ridge bench: .*(driver|GPU|without CUDA|CUDA)' env CUDA_VISIBLE_DEVICES= "$RIDGE" bench --device cuda $arguments
 done < <(scripts/baseline_records --list)
+while read -r option glob; do # which would be refused only where there is a GPU
+  "$RIDGE" list --device cuda "$option" "$glob" >/dev/null || [ $? -eq 4 ] || { echo "FAIL: baseline_records: nothing is $option $glob"; failed=1; }
+done < <(scripts/baseline_records --list | grep -oE -- '--(family|variant|shape) [^ =]+( |$)' | sort -u)
 set +f
 cat >records <<'EOF'
 #!/bin/sh
