@@ -18,7 +18,8 @@ static const struct ridge_shape shapes[] = {GEMM_FP8_SHAPES, GEMM_LAYER("prefill
 /* Beside the family's: 17 and 35 blocks of k, since kernels read scales of B 16 or 32 blocks at a time; rows of A that
  * do not fill a tile, whose others stay in shared memory from before, in rings that wrap. */
 static const int64_t check_dims[][RIDGE_MAX_AXES] = {GEMM_FP8_CHECK_DIMS, {20, 150, 2176}, {40, 304, 4368},
-                                                     {7, 300, 2064},      {65, 272, 2304}, {200, 144, 2032}};
+                                                     {7, 300, 2064},      {65, 272, 2304}, {200, 144, 2032},
+                                                     {150, 264, 1168},    {250, 131, 4368}};
 
 /* The padding of scale_a is NaN: it must not reach a result. */
 static void fill(const int64_t *dim, int hard, uint64_t seed, void *const *buffer)
