@@ -182,7 +182,7 @@ static void schedules_by_shape(void **state)
     check_choice("gemm_bf16", "13_chosen", bf16, sizeof bf16 / sizeof *bf16,
                  "not 8: to 12: before a plan of that variant");
     check_choice("gemm_fp8_block", "16_chosen", fp8_block, sizeof fp8_block / sizeof *fp8_block,
-                 "not 13: to 15: before a plan of that variant");
+                 "not 13: to 17: before a plan of that variant");
 }
 
 /* A plan of a schedule that does not take the shape is refused with that schedule's reason. */
