@@ -101,31 +101,23 @@ static inline int parts_refused(const struct ridge_call *call)
     return rule != NULL;
 }
 
-/* Clusters that run at one time (few_rows_places), of one CTA an SM. */
+/* Clusters that run at one time, of one CTA an SM, as few_rows_places() has them. */
 static inline int parts_places(const struct parts_plan *plan, const struct ridge_device *device)
 {
-    const int sms = few_rows_sms(device), of_eight = sms / 8 * (16 / plan->parts) / 2;
-    const int places = plan->parts == 1 ? sms : plan->parts == 2 ? sms / 2 : of_eight;
-    return places > 0 ? places : 1;
+    const struct few_rows_plan alike = {.splits = plan->parts};
+    return few_rows_places(&alike, device);
 }
 
-/* Microseconds. B and D cost HBM 3.7 TB/s, and what an SM takes of both operands comes at 80 GB/s. A set is 256 clocks
- * of the tensor cores at 1755 MHz, and 430 of the warpgroup that waits for it and promotes it. A wave's first stage is
- * there after 1.5 and its tiles end in 1, where parts meet in 1.6 and 0.15 for each of them; a launch is 1. */
+/* Microseconds. B and D cost HBM 3.7 TB/s; a block of k takes 0.4 and 0.075 a set, which is more than the 256 clocks of
+ * its products: the way of both operands into an SM and the chains of two warpgroups are nearly as long. A wave's start
+ * and end are 6.5, and the more the more totals meet. */
 static inline double parts_estimate(const struct parts_plan *plan, const int64_t *dim,
                                     const struct ridge_device *device)
 {
-    const int waves = few_rows_up(plan->tiles, parts_places(plan, device));
-    const double blocks = (double)waves * few_rows_up(plan->blocks, plan->parts);
+    const int waves = few_rows_up(plan->tiles, parts_places(plan, device)), sets = plan->sets[0] + plan->sets[1];
     const double hbm = (double)dim[1] * (plan->blocks * 128.0 + 2.0 * (double)dim[0]) / 3.7e6;
-    const double fill = blocks * 128 * (plan->taken + (int)PARTS_COLUMNS) / 80e3;
-    const double tensor = blocks * (plan->sets[0] + plan->sets[1]) * 256 / 1755;
-    const double chain = blocks * plan->sets[0] * 430 / 1755;
-    const double end = plan->parts > 1 ? 1.6 + 0.15 * plan->parts : 1;
-    double time = hbm > fill ? hbm : fill;
-    time = time > tensor ? time : tensor;
-    time = time > chain ? time : chain;
-    return 1 + time + waves * (1.5 + end);
+    const double multiply = waves * few_rows_up(plan->blocks, plan->parts) * (0.4 + 0.075 * sets);
+    return (hbm > multiply ? hbm : multiply) + waves * (6.5 + 0.13 * sets * plan->parts);
 }
 
 static inline struct parts_plan parts_fastest(const int64_t *dim, const struct ridge_device *device)
