@@ -87,6 +87,7 @@ expect 4 '^regress: no baseline for this device: reports/baselines/some-gpu/stan
 if command -v jq gnuplot >/dev/null && /usr/bin/python3 -c 'import matplotlib, PIL' 2>/dev/null; then
   export RIDGE_PYTHON=/usr/bin/python3
   expect 2 '^baseline_report: reports/baselines/nosuch/standard.jsonl: no records' scripts/baseline_report nosuch
+  expect 2 "^baseline_report: host: reports are of GPUs" scripts/baseline_report host
   expect 2 '^baseline_report: reports/baselines/h200-sxm/standard.jsonl: no records' scripts/baseline_report
   : >"$baselines/standard.jsonl"
   expect 2 '^baseline_report: reports/baselines/h200-sxm/standard.jsonl: no records' scripts/baseline_report
