@@ -302,8 +302,7 @@ static int no_preset(const struct session *s, const char *shape, struct ridge_er
     if (!shape)
         return ridge_fail(err, RIDGE_INVALID, "nothing to run: no preset of this level here (see ridge list)");
     session_hint(s, shape, spelt, sizeof spelt);
-    return ridge_fail(err, RIDGE_INVALID, "nothing to run: --shape=%.80s: no preset matches%s (see ridge list)", shape,
-                      spelt);
+    return ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no preset matches%s (see ridge list)", shape, spelt);
 }
 
 /* RIDGE_INVALID for a --shape that names no preset, on whatever device. */
