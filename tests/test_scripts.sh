@@ -50,6 +50,8 @@ EOF
 chmod +x records
 STATUS=4 expect 4 '^baseline_records: mla did not end' env RIDGE=./records OUT=out scripts/baseline_records mla gemm
 [ ! -e out/mla.jsonl ] || { echo 'FAIL: records of a run that did not end are taken for whole'; failed=1; }
+STATUS=1 expect 1 '^out/mla.jsonl.part: 0 s' env RIDGE=./records OUT=out scripts/baseline_records mla
+[ ! -e out/mla.jsonl ] || { echo 'FAIL: records with a failed check are taken for good ones'; failed=1; }
 STATUS=0 expect 0 '^out/mla.jsonl: 0 s' env RIDGE=./records OUT=out scripts/baseline_records mla
 [ "$(wc -l <out/mla.jsonl)" = 1 ] || { echo 'FAIL: what an earlier run left is among the records'; failed=1; }
 expect 0 '^out/mla.jsonl: there' env RIDGE=./records OUT=out scripts/baseline_records mla
