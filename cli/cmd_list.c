@@ -96,7 +96,8 @@ int cmd_list(int argc, char **argv, struct ridge_error *err)
         shown++;
     }
     if (status == RIDGE_OK && shown == 0 && found)
-        status = ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no preset matches", options.shape[0]);
+        status = ridge_fail(err, RIDGE_INVALID, "--shape=%.80s: no preset matches%s", options.shape[0],
+                            strchr(options.shape[0], '=') ? " (a shape is spelt for commands that run it)" : "");
     else if (status == RIDGE_OK && shown == 0 && listed(&options, RIDGE_CUDA) &&
              registry_left_out(options.family, options.variant))
         status = ridge_fail(err, RIDGE_ENVIRONMENT, "nothing to list: this build has no CUDA variants: %s",

@@ -33,7 +33,7 @@ expect 2 "^baseline_records: no records are called 'no' " scripts/baseline_recor
 expect 4 '^baseline_records: /nowhere/ridge is not there' env RIDGE=/nowhere/ridge scripts/baseline_records mla
 expect 0 '^mla: .*--rounds 3 .*--variant gemm_bf16_90_cublaslt' scripts/baseline_records --list mla
 set -f # globs are for ridge
-while IFS=: read -r name arguments; do # without a GPU, which is looked for when arguments are right
+while IFS=: read -r _ arguments; do # without a GPU, which is looked for when arguments are right
   # shellcheck disable=SC2086
   expect 4 '^ridge bench: .*(driver|GPU|without CUDA|CUDA)' env CUDA_VISIBLE_DEVICES= "$RIDGE" bench --device cuda $arguments
 done < <(scripts/baseline_records --list)
