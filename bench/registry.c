@@ -16,19 +16,23 @@ void registry_name(const struct ridge_entry *entry, char *buf, size_t bytes)
     snprintf(buf, bytes, "%s_%s", entry->family, entry->label);
 }
 
-/* Whether one of the globs, separated by '|', matches. */
+/* The first of globs separated by '|', empty where it is longer than any name; returns what follows, or NULL. */
+static const char *take_glob(const char *globs, char glob[NAME_BYTES])
+{
+    const size_t bytes = strcspn(globs, "|");
+    snprintf(glob, NAME_BYTES, "%.*s", bytes < NAME_BYTES ? (int)bytes : 0, globs);
+    return globs[bytes] ? globs + bytes + 1 : NULL;
+}
+
 static bool any_matches(const char *globs, const char *name)
 {
     char glob[NAME_BYTES];
-    for (const char *at = globs;; at++) {
-        const size_t bytes = strcspn(at, "|");
-        snprintf(glob, sizeof glob, "%.*s", (int)(bytes < sizeof glob ? bytes : sizeof glob), at);
-        if (bytes < sizeof glob && fnmatch(glob, name, 0) == 0)
+    while (globs) {
+        globs = take_glob(globs, glob);
+        if (fnmatch(glob, name, 0) == 0)
             return true;
-        at += bytes;
-        if (!*at)
-            return false;
     }
+    return false;
 }
 
 bool registry_match(const struct ridge_entry *entry, const char *family_glob, const char *variant_glob)
@@ -46,6 +50,21 @@ bool registry_left_out(const char *family_glob, const char *variant_glob)
         if (registry_match(&ridge_left_out_entries[i], family_glob, variant_glob))
             return true;
     return false;
+}
+
+const char *registry_unmatched(const struct registry *registry, const char *globs, bool variants)
+{
+    char glob[NAME_BYTES];
+    for (const char *next; globs; globs = next) {
+        next = take_glob(globs, glob);
+        const char *family = variants ? NULL : glob, *variant = variants ? glob : NULL;
+        bool matched = registry_left_out(family, variant);
+        for (int i = 0; i < registry->count && !matched; i++)
+            matched = registry_match(registry->entry[i], family, variant);
+        if (!matched)
+            return globs;
+    }
+    return NULL;
 }
 
 static int compare_entries(const void *a, const void *b)

@@ -59,4 +59,8 @@ bool registry_match(const struct ridge_entry *entry, const char *family_glob, co
 /* Whether the globs match a variant that this build leaves out. */
 bool registry_left_out(const char *family_glob, const char *variant_glob);
 
+/* Of globs on families, or on variants, separated by '|', where the first begins that matches nothing, not even what
+ * this build leaves out; NULL where each matches, and for NULL. */
+const char *registry_unmatched(const struct registry *registry, const char *globs, bool variants);
+
 #endif

@@ -239,6 +239,21 @@ static void globs_choose_variants(void **state)
     assert_false(registry_match(&entry, NULL, "05*|06*"));
 }
 
+static void a_glob_without_a_match_is_found(void **state)
+{
+    (void)state;
+    struct registry registry;
+    struct ridge_error err;
+    assert_int_equal(registry_open(&registry, &err), RIDGE_OK);
+    assert_null(registry_unmatched(&registry, NULL, false));
+    assert_null(registry_unmatched(&registry, "gemm_f32|mla_*", false));
+    assert_null(registry_unmatched(&registry, "h01_naive|gemm_f32_h0*", true));
+    assert_string_equal(registry_unmatched(&registry, "gemm_f32|nosuch|rope", false), "nosuch|rope");
+    assert_string_equal(registry_unmatched(&registry, "h01_naive|", true), "");
+    assert_string_equal(registry_unmatched(&registry, "gemm_f32", true), "gemm_f32"); /* a family is no variant */
+    registry_close(&registry);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +265,7 @@ int main(void)
         cmocka_unit_test(files_that_are_no_plugins),
         cmocka_unit_test(tables_that_would_crash_are_refused),
         cmocka_unit_test(globs_choose_variants),
+        cmocka_unit_test(a_glob_without_a_match_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
